@@ -28,8 +28,7 @@ describe("The fee", () => {
   });
 
   it("is 20 % at most, from the first day on", async () => {
-    const world = await freshBare();
-    const { escrow } = world;
+    const { world, escrow } = await freshBare();
     await escrow.scheduleFee(2_000);
     await expectRevert(escrow.scheduleFee(2_001), "Admin_FeeAboveCap", 2_001, 2_000);
     await deployEscrow(world, { feeBps: 2_000 });
@@ -39,8 +38,7 @@ describe("The fee", () => {
 
 describe("The treasury's address", () => {
   it("is never where fees would be lost", async () => {
-    const world = await freshBare();
-    const { escrow, token } = world;
+    const { world, escrow, token } = await freshBare();
     for (const lost of [ethers.ZeroAddress, await escrow.getAddress(), await token.getAddress()])
       await expectRevert(escrow.setTreasury(lost), "Admin_InvalidAddress", lost);
     for (const lost of [ethers.ZeroAddress, await token.getAddress()])
@@ -64,8 +62,7 @@ describe("The cap of compensations", () => {
   });
 
   it("is 10,000 of the stablecoin a day at most, from the first day on", async () => {
-    const world = await freshBare();
-    const { escrow } = world;
+    const { world, escrow } = await freshBare();
     for (const cap of [CEILING + 1, 2 ** 40 - 1])
       await expectRevert(escrow.setCompensationCap(cap), "Admin_CompensationAboveCeiling", cap, CEILING);
     await deployEscrow(world, { cap: CEILING });

@@ -117,8 +117,7 @@ describe("A guardian at its worst", () => {
   }
 
   it("does not stop claim", async () => {
-    const world = await freshHostileWorld();
-    const { escrow, hostile, worker, stranger } = world;
+    const { world, escrow, hostile, worker, stranger } = await freshHostileWorld();
     await hostile.setBehaviour(worker.payout, Behaviour.Revert);
     await sendComplete(world, await lockJob(world));
     await hostile.setBehaviour(worker.payout, Behaviour.Standard);

@@ -57,8 +57,7 @@ describe("Roles of the escrow", () => {
 
 describe("A pause", () => {
   it("of governance outranks the guardian's: the guardian cannot lift it, nor make it its own", async () => {
-    const world = await freshWorld();
-    const { escrow, owner, guardian, client } = world;
+    const { world, escrow, owner, guardian, client } = await freshWorld();
     await escrow.connect(owner).setPaused(true);
     for (const [paused, flags] of [
       [false, [false, true]],
@@ -79,8 +78,7 @@ describe("A pause", () => {
   });
 
   it("of the guardian stops deposits and locks alone, and ends by its word or governance's", async () => {
-    const world = await freshWorld();
-    const { escrow, owner, guardian, client } = world;
+    const { world, escrow, owner, guardian, client } = await freshWorld();
     for (const lifter of [guardian, owner]) {
       await escrow.connect(guardian).setPaused(true);
       await expectRevert(buyCredits(world, client, 100), "Ledger_Paused");

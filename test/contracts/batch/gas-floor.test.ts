@@ -17,8 +17,7 @@ const sending = ({ escrow, gateway }: World, batch: string[]): Call => ({
 
 describe("Gas of a batch", () => {
   it("is refused by name below the floor of the next item", async () => {
-    const world = await freshWorld();
-    const { escrow, gateway } = world;
+    const { world, escrow, gateway } = await freshWorld();
     const batch = [items(world).lock()];
     const floor = await escrow.ITEM_GAS();
     await expectRevert(escrow.connect(gateway).execute(batch, { gasLimit: floor }), "Batch_OutOfGas");
@@ -26,8 +25,7 @@ describe("Gas of a batch", () => {
   });
 
   it("never cuts a batch in two: each limit gives all items or none", async () => {
-    const world = await freshWorld();
-    const { escrow, token, worker } = world;
+    const { world, escrow, token, worker } = await freshWorld();
     const make = items(world);
     const [first, second] = [await lockJob(world), await lockJob(world)];
     const id = jobId();

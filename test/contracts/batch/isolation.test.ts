@@ -11,8 +11,7 @@ import { CLIENT_CREDITS } from "../support/world.ts";
 
 describe("A batch", () => {
   it("undoes a failed item alone and says which, what and why", async () => {
-    const world = await freshWorld();
-    const { escrow, gateway } = world;
+    const { world, escrow, gateway } = await freshWorld();
     const job = await lockJob(world);
     const make = items(world);
     const [before, after] = [jobId(), jobId()];
@@ -29,8 +28,7 @@ describe("A batch", () => {
   });
 
   it("undoes what an item did before it failed", async () => {
-    const world = await freshHostileWorld();
-    const { escrow, client, hostile } = world;
+    const { world, escrow, client, hostile } = await freshHostileWorld();
     await hostile.setBehaviour(client.address, Behaviour.Revert);
     const make = items(world);
     const { failures } = await executeBatch(world, client, [
@@ -42,8 +40,7 @@ describe("A batch", () => {
   });
 
   it("reports 256 bytes of a reason at most, and a shorter one whole", async () => {
-    const world = await freshHostileWorld();
-    const { client, hostile } = world;
+    const { world, client, hostile } = await freshHostileWorld();
     await hostile.setBehaviour(client.address, Behaviour.ReturnBomb);
     const make = items(world);
     const { failures } = await executeBatch(world, client, [
@@ -87,8 +84,7 @@ describe("A batch", () => {
 
 describe("Authority in a batch", () => {
   it("is the caller's: a stranger's batch can do no more than the stranger", async () => {
-    const world = await freshWorld();
-    const { escrow, stranger, client } = world;
+    const { world, escrow, stranger, client } = await freshWorld();
     const job = await lockJob(world);
     const make = items(world);
     const admin = escrow.interface.encodeFunctionData("admitOperator", [stranger.address]);
@@ -106,8 +102,7 @@ describe("Authority in a batch", () => {
   });
 
   it("is whole: wallet and owner can batch their own calls", async () => {
-    const world = await freshWorld();
-    const { escrow, owner, client, stranger } = world;
+    const { world, escrow, owner, client, stranger } = await freshWorld();
     const make = items(world);
     expect(
       (await executeBatch(world, client, [make.withdraw(1, stranger.address), make.withdraw(2, stranger.address)]))
@@ -120,8 +115,7 @@ describe("Authority in a batch", () => {
   });
 
   it("cannot be nested", async () => {
-    const world = await freshWorld();
-    const { escrow, gateway } = world;
+    const { world, escrow, gateway } = await freshWorld();
     const make = items(world);
     const id = jobId();
     const { failures } = await executeBatch(world, gateway, [make.execute([make.lock()]), make.lock(id)]);
@@ -132,8 +126,7 @@ describe("Authority in a batch", () => {
   });
 
   it("cannot be nested through the token either", async () => {
-    const world = await freshHostileWorld();
-    const { escrow, hostile, gateway } = world;
+    const { world, escrow, hostile, gateway } = await freshHostileWorld();
     const make = items(world);
     const job = await lockJob(world);
     await hostile.setHook(await escrow.getAddress(), make.execute([]));
@@ -147,8 +140,7 @@ describe("Authority in a batch", () => {
   });
 
   it("does not let the escrow act on the registry, the treasury or the panel for a caller", async () => {
-    const world = await freshWorld();
-    const { registry, treasury, stranger } = world;
+    const { world, registry, treasury, stranger } = await freshWorld();
     const job = await settledJob(world);
     // Items are calls of the escrow to itself: functions of other contracts are not among them.
     const foreign = [

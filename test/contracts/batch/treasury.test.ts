@@ -34,8 +34,7 @@ async function settlements(world: World): Promise<string[]> {
 
 describe("The treasury's share of a batch", () => {
   it("is paid once, last, and to the unit", async () => {
-    const world = await freshWorld();
-    const { escrow, worker, treasury } = world;
+    const { world, escrow, worker, treasury } = await freshWorld();
     const sent = escrow.connect(world.gateway).execute(await settlements(world));
     expect(await transfersTo(world, sent)).to.deep.equal([
       [worker.payout, 540_000n],
@@ -47,8 +46,7 @@ describe("The treasury's share of a batch", () => {
   });
 
   it("has completions and finalizations in it, by whomever they are sent", async () => {
-    const world = await freshWorld();
-    const { stranger, token, treasury, escrow } = world;
+    const { world, stranger, token, treasury, escrow } = await freshWorld();
     const [first, second] = [await provenJob(world), await provenJob(world)];
     await nextBlockAt(second.finalizeFrom);
     const batch = [first, second].map(items(world).finalize);
@@ -56,8 +54,7 @@ describe("The treasury's share of a batch", () => {
   });
 
   it("has nothing of an item that failed", async () => {
-    const world = await freshWorld();
-    const { gateway, token, treasury } = world;
+    const { world, gateway, token, treasury } = await freshWorld();
     const make = items(world);
     const [settled, late, wrong] = [await lockJob(world), await lockJob(world), await lockJob(world)];
     const batch = [
@@ -74,8 +71,7 @@ describe("The treasury's share of a batch", () => {
   });
 
   it("needs no transfer when nothing was settled, or the fee was zero", async () => {
-    const world = await freshWorld();
-    const { escrow, gateway } = world;
+    const { world, escrow, gateway } = await freshWorld();
     const make = items(world);
     expect(await transfersTo(world, escrow.connect(gateway).execute([make.lock()]))).to.deep.equal([]);
     await escrow.scheduleFee(0);
@@ -86,8 +82,7 @@ describe("The treasury's share of a batch", () => {
   });
 
   it("takes each job's own fee, not that of the moment", async () => {
-    const world = await freshWorld();
-    const { escrow, gateway, token, treasury } = world;
+    const { world, escrow, gateway, token, treasury } = await freshWorld();
     const make = items(world);
     await escrow.scheduleFee(2_000);
     const effectiveAt = (await now()) + 86_400;
@@ -100,8 +95,7 @@ describe("The treasury's share of a batch", () => {
   });
 
   it("goes to the treasury of the moment, also when governance changes it in the batch", async () => {
-    const world = await freshWorld();
-    const { escrow, owner, stranger, token } = world;
+    const { world, escrow, owner, stranger, token } = await freshWorld();
     const proven = await provenJob(world);
     await nextBlockAt(proven.finalizeFrom);
     const batch = [
@@ -117,8 +111,7 @@ describe("The treasury's share of a batch", () => {
     ["met by all gas burnt", Behaviour.BurnGas],
   ] as const) {
     it(`waits as one payout of no job when its transfer is ${name}`, async () => {
-      const world = await freshHostileWorld();
-      const { escrow, hostile, treasury, gateway, worker } = world;
+      const { world, escrow, hostile, treasury, gateway, worker } = await freshHostileWorld();
       const payee = await treasury.getAddress();
       await hostile.setBehaviour(payee, behaviour);
       const batch = await settlements(world);
@@ -133,8 +126,7 @@ describe("The treasury's share of a batch", () => {
   }
 
   it("is not the workers': each of their refused payouts waits under its own job", async () => {
-    const world = await freshHostileWorld();
-    const { escrow, hostile, treasury, gateway, worker } = world;
+    const { world, escrow, hostile, treasury, gateway, worker } = await freshHostileWorld();
     await hostile.setBehaviour(worker.payout, Behaviour.Revert);
     await hostile.setBehaviour(await treasury.getAddress(), Behaviour.Revert);
     const [first, second] = [await lockJob(world), await lockJob(world)];

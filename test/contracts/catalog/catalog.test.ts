@@ -172,8 +172,7 @@ describe("A price", () => {
   });
 
   it("never ends a model: its longest answer can be locked at the highest price", async () => {
-    const world = await freshWorld();
-    const { catalog } = world;
+    const { world, catalog } = await freshWorld();
     const { contextWindow } = (await catalog.modelAt(MODEL)).listing;
     await catalog.schedulePrices(MODEL, LIMIT, (BigInt(LIMIT) * 1_000n) / contextWindow);
     await nextBlockAt((await now()) + DAY);

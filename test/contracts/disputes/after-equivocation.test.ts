@@ -48,8 +48,7 @@ const byWallet = (world: World, job: Job) => sendDispute(world, job, { by: world
 
 describe("After an equivocation the wallet", () => {
   it("disputes without a bond, and the panel may rule at once", async () => {
-    const world = await rich(freshWorld());
-    const { escrow, client, worker } = world;
+    const { world, escrow, client, worker } = await rich(freshWorld());
     const job = await convicted(world);
     await escrow.connect(client).withdraw((await escrow.accountOf(client.address)).free, client.address);
     const at = job.convictedAt + 1_000;
@@ -63,8 +62,7 @@ describe("After an equivocation the wallet", () => {
   });
 
   it("has 24 hours, the last second excluded", async () => {
-    const world = await rich(freshWorld());
-    const { escrow } = world;
+    const { world, escrow } = await rich(freshWorld());
     const settled = [await settledJob(world), await settledJob(world)] as const;
     const early = await convicted(world, async () => settled[0]);
     const late = await convicted(world, async () => settled[1]);
@@ -98,8 +96,7 @@ describe("After an equivocation the wallet", () => {
 
   for (const party of ["client", "gateway"] as const) {
     it(`disputes again when a dispute of the ${party === "client" ? "wallet" : "operator"} had been rejected`, async () => {
-      const world = await rich(freshWorld());
-      const { escrow } = world;
+      const { world, escrow } = await rich(freshWorld());
       const job = await disputedJob(world, { by: world[party] });
       await sendRuling(world, job, Ruling.Rejected);
       await expectRevert(byWallet(world, job), "Dispute_AlreadyOpened");
@@ -110,8 +107,7 @@ describe("After an equivocation the wallet", () => {
   }
 
   it("disputes again when the dispute that was open at the equivocation is rejected, until its arbitration would have ended", async () => {
-    const world = await rich(freshWorld());
-    const { escrow } = world;
+    const { world, escrow } = await rich(freshWorld());
     const [early, late] = [
       await disputedJob(world, { by: world.client }),
       await disputedJob(world, { by: world.client }),
@@ -180,8 +176,7 @@ for (const [order, enter] of orders) {
   describe(`Fee and slash count once in a dispute ${order}`, () => {
     for (const [name, ruling, change] of endings) {
       it(name, async () => {
-        const world = await rich(freshWorld());
-        const { escrow, registry, client } = world;
+        const { world, escrow, registry, client } = await rich(freshWorld());
         const job = await enter(world);
         const before = await books(world);
         const { reserve } = await escrow.operatorOf(OPERATOR);
@@ -210,8 +205,7 @@ describe("The dispute after an equivocation", () => {
   });
 
   it("pays the fraction of a fee once: 41 credits of charge, a fee of 4.1", async () => {
-    const world = await rich(freshWorldWithoutReserve());
-    const { escrow, client } = world;
+    const { world, escrow, client } = await rich(freshWorldWithoutReserve());
     const tokens = { completionTokens: 2_050 };
     const job = await convictedOf(world, tokens);
     expect([(await escrow.compensationOf(job.id)).granted, await escrow.claimableOf(client.address)]).to.deep.equal([
@@ -227,8 +221,7 @@ describe("The dispute after an equivocation", () => {
   });
 
   it("has the arbiters of its own opening and votes of its own: none of the first dispute's count", async () => {
-    const world = await rich(freshWorld());
-    const { escrow, panel, arbiters } = world;
+    const { world, escrow, panel, arbiters } = await rich(freshWorld());
     const job = await disputedJob(world, { by: world.client });
     // One vote against the worker, and a quorum for a rejection.
     await sendVote(world, job, Ruling.WorkerAtFault, arbiters[2]);

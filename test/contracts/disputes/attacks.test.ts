@@ -23,8 +23,7 @@ import { CLIENT_CREDITS, OPERATOR, RESERVE_CREDITS, type World } from "../suppor
 describe("Finding 1, a proof without evidence: the worker's submitProof goes through a contract that inverts its calldata", () => {
   /** Proven; and the Completion, from the event alone. No calldata that anybody can read has the worker's signature. */
   async function hiddenProof() {
-    const world = await freshWorld();
-    const { escrow, worker, workerOwner } = world;
+    const { world, escrow, worker, workerOwner } = await freshWorld();
     const job = await acknowledgedJob(world);
     const signed = completionOf(job, { proofHash: answerHash("an answer that does not exist") });
     const signature = await signCompletion(escrow, worker.key, signed);
@@ -66,8 +65,7 @@ describe("Finding 1, a proof without evidence: the worker's submitProof goes thr
   }
 
   it("a Completion with bits beyond its fields is no proof, signed or not: the event would not tell what was signed", async () => {
-    const world = await freshWorld();
-    const { escrow, worker } = world;
+    const { world, escrow, worker } = await freshWorld();
     const job = await acknowledgedJob(world);
     const plain = escrow.interface.encodeFunctionData("submitProof", [completionOf(job), NO_SIGNATURE]);
     const words = (plain.slice(10).match(/.{64}/g) ?? []).slice(0, 5);
@@ -110,8 +108,7 @@ describe("Finding 3, a bare proof captures jobs: ten of them, proven with hashes
   };
 
   it("the operator disputes ten of ten, each with a bond of its charge, and no wallet pays for any", async () => {
-    const world = await freshWorld();
-    const { escrow, client, worker, token } = world;
+    const { world, escrow, client, worker, token } = await freshWorld();
     const jobs = await captured(world);
     await disputeAll(world, jobs);
     const { reserve, held } = await escrow.operatorOf(OPERATOR);
@@ -154,8 +151,7 @@ describe("Finding 4, the gateway burns the client's only dispute: complete and o
 
 describe("Finding 5, the treasury can be milked: a worker equivocates on purpose, for a client of its own", () => {
   it("a charge comes back by a ruling alone, and only for as many as a full slash was taken for", async () => {
-    const world = await freshWorld();
-    const { escrow, token, treasury, client } = world;
+    const { world, escrow, token, treasury, client } = await freshWorld();
     await token.mint(treasury, 100_000_000n);
     const jobs = [];
     for (let i = 0; i < 5; i++) jobs.push(await settledJob(world));

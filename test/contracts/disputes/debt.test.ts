@@ -84,8 +84,7 @@ describe("A treasury without money", () => {
   });
 
   it("owes the fee of an expired dispute too", async () => {
-    const world = await freshWorld();
-    const { escrow, token, treasury } = world;
+    const { world, escrow, token, treasury } = await freshWorld();
     const job = await disputedJob(world);
     await drain(world);
     await sendExpire(world, job);
@@ -96,8 +95,7 @@ describe("A treasury without money", () => {
   });
 
   it("owes a worker whose answer its gateway hid, and pays it as tokens", async () => {
-    const world = await freshWorldWithoutReserve();
-    const { escrow, token, treasury, worker, client, stranger } = world;
+    const { world, escrow, token, treasury, worker, client, stranger } = await freshWorldWithoutReserve();
     const job = await disputedProvenJob(world, { by: client });
     await expect(sendRuling(world, job, Ruling.GatewayAtFault))
       .to.emit(escrow, "Compensated")
@@ -132,8 +130,7 @@ describe("A treasury that is short", () => {
   });
 
   it("owes each job for itself", async () => {
-    const world = await freshWorldWithoutReserve();
-    const { escrow, token, treasury } = world;
+    const { world, escrow, token, treasury } = await freshWorldWithoutReserve();
     const jobs = [await disputedJob(world), await disputedJob(world)] as const;
     await drain(world);
     for (const job of jobs) await sendRuling(world, job, Ruling.GatewayAtFault);
@@ -145,8 +142,7 @@ describe("A treasury that is short", () => {
 
 describe("Compensation", () => {
   it("is a debt when governance put something that pays nothing in the treasury's place, and the next treasury pays", async () => {
-    const world = await freshWorldWithoutReserve();
-    const { escrow, treasury, token, panel } = world;
+    const { world, escrow, treasury, token, panel } = await freshWorldWithoutReserve();
     await token.mint(treasury, CHARGE_UNITS);
     const [job, other] = [await disputedJob(world), await disputedJob(world)];
     await escrow.setTreasury(someAddress("no contract"));

@@ -16,8 +16,7 @@ describe("The time for equivocation", () => {
     ["settled", settledJob],
   ] as const) {
     it(`of a job that is ${name} ends 24 hours after its lock, that second excluded`, async () => {
-      const world = await freshWorld();
-      const { escrow } = world;
+      const { world, escrow } = await freshWorld();
       const early = await enter(world);
       await nextBlockAt(early.lockedAt + DAY - 1);
       await expect(sendEquivocation(world, early)).to.emit(escrow, "WorkerEquivocated");
@@ -32,8 +31,7 @@ describe("The time for equivocation", () => {
 
 describe("proveEquivocation", () => {
   it("takes no Completion twice and none of another job, on either side", async () => {
-    const world = await freshWorld();
-    const { escrow, stranger } = world;
+    const { world, escrow, stranger } = await freshWorld();
     const [job, other] = [await settledJob(world), await settledJob(world)];
     const [one, first, two, second] = await equivocationArgs(world, job);
     const foreign = await signedCompletion(world, other);
@@ -56,8 +54,7 @@ describe("proveEquivocation", () => {
   });
 
   it("needs both signatures to be the worker's", async () => {
-    const world = await freshWorld();
-    const { escrow, rival } = world;
+    const { world, escrow, rival } = await freshWorld();
     const job = await settledJob(world);
     const [one, first, two, second] = await equivocationArgs(world, job);
     const rivals = await signCompletion(escrow, rival.key, two);
@@ -72,8 +69,7 @@ describe("proveEquivocation", () => {
   });
 
   it("needs the job's present worker: who was replaced is not punished for it", async () => {
-    const world = await freshWorld();
-    const { worker, rival } = world;
+    const { world, worker, rival } = await freshWorld();
     const job = await acknowledgedJob(world);
     await sendAcknowledge(world, job, { worker: rival, attempt: 2 });
     await expectRevert(sendEquivocation(world, job), "Job_NotTheWorker", job.id, worker.key.address);
@@ -81,8 +77,7 @@ describe("proveEquivocation", () => {
 
   it("needs no signature for a proven Completion, also when the job is settled since, and one for the other", async () => {
     for (const settledSince of [false, true]) {
-      const world = await freshWorld();
-      const { escrow } = world;
+      const { world, escrow } = await freshWorld();
       const job = await provenJob(world);
       if (settledSince) await sendComplete(world, job);
       const [one, , two, second] = await equivocationArgs(world, job);
@@ -93,8 +88,7 @@ describe("proveEquivocation", () => {
   });
 
   it("needs both signatures for a job that was never proven", async () => {
-    const world = await freshWorld();
-    const { escrow } = world;
+    const { world, escrow } = await freshWorld();
     const job = await settledJob(world);
     const [one, first, two, second] = await equivocationArgs(world, job);
     for (const args of [
@@ -106,8 +100,7 @@ describe("proveEquivocation", () => {
   });
 
   it("takes no malleable form of a signature on either side", async () => {
-    const world = await freshWorld();
-    const { escrow } = world;
+    const { world, escrow } = await freshWorld();
     const job = await settledJob(world);
     const [one, first, two, second] = await equivocationArgs(world, job);
     await expect(escrow.proveEquivocation(one, { r: first.r, vs: HIGH_S }, two, second))

@@ -58,8 +58,7 @@ const cases: [keyof typeof enter, string, Partial<Books>][] = [
 describe("Equivocation of a job that is", () => {
   for (const [state, end, change] of cases) {
     it(`${state}: ${end}`, async () => {
-      const world = await rich(freshWorld());
-      const { escrow } = world;
+      const { world, escrow } = await rich(freshWorld());
       const job = await enter[state](world);
       // What was held in escrow returns and ends the job.
       const status = "escrowed" in change ? 6 : STATUSES.indexOf(statusOf(state as State));
@@ -79,8 +78,7 @@ describe("Equivocation of a job that is", () => {
 
 describe("Fee and slash count once", () => {
   it("with votes before it: they go on to count in the same dispute", async () => {
-    const world = await freshWorld();
-    const { registry, worker, arbiters, escrow } = world;
+    const { world, registry, worker, arbiters, escrow } = await freshWorld();
     const job = await disputedJob(world);
     await waitForVotes(world, job);
     await sendVote(world, job, Ruling.WorkerAtFault);

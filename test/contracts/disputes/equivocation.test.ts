@@ -21,8 +21,7 @@ const [SETTLED, REFUNDED] = [4n, 6n];
 
 describe("Equivocation", () => {
   it("of a settled job slashes, gives the client the protocol's fee back and a day to dispute the charge", async () => {
-    const world = await rich(freshWorld());
-    const { escrow, registry, client, worker } = world;
+    const { world, escrow, registry, client, worker } = await rich(freshWorld());
     const job = await settledJob(world);
     const at = (await now()) + 100;
     await nextBlockAt(at);
@@ -46,8 +45,7 @@ describe("Equivocation", () => {
     ["proven", (world) => provenJob(world)],
   ] as [string, typeof acknowledgedJob][]) {
     it(`of a job that is ${name} returns the escrow`, async () => {
-      const world = await rich(freshWorld());
-      const { escrow, client, worker } = world;
+      const { world, escrow, client, worker } = await rich(freshWorld());
       const job = await enter(world);
       const shown = sendEquivocation(world, job);
       await expect(shown)
@@ -59,8 +57,7 @@ describe("Equivocation", () => {
   }
 
   it("of a disputed job whose escrow is held ends the dispute, before anybody could rule", async () => {
-    const world = await rich(freshWorld());
-    const { escrow, client, worker } = world;
+    const { world, escrow, client, worker } = await rich(freshWorld());
     const job = await disputedProvenJob(world);
     const shown = sendEquivocation(world, job);
     await expect(shown)

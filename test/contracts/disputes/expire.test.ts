@@ -22,8 +22,7 @@ describe("expire", () => {
     ["proven", disputedProvenJob, 6, CLIENT_CREDITS, 80],
   ] as const) {
     it(`ends the dispute of a ${from} job from 24:00:00 on, not a second sooner, for any stranger`, async () => {
-      const world = await freshWorld();
-      const { escrow, client, stranger } = world;
+      const { world, escrow, client, stranger } = await freshWorld();
       const job = await enter(world);
       const from24 = job.openedAt + ARBITRATION;
       await nextBlockAt(from24 - 1);
@@ -38,8 +37,7 @@ describe("expire", () => {
     });
 
     it(`has no last day, paused or not (${from})`, async () => {
-      const world = await freshWorld();
-      const { escrow, guardian, stranger } = world;
+      const { world, escrow, guardian, stranger } = await freshWorld();
       const job = await enter(world);
       await escrow.connect(guardian).setPaused(true);
       await nextBlockAt(job.openedAt + 1_000 * ARBITRATION);

@@ -62,8 +62,7 @@ for (const [name, behaviour] of REFUSALS) {
     });
 
     it("towards worker and treasury: what the operator pays them waits for each", async () => {
-      const world = await freshHostileWorld();
-      const { escrow, hostile, worker, treasury } = world;
+      const { world, escrow, hostile, worker, treasury } = await freshHostileWorld();
       const treasuryAddress = await treasury.getAddress();
       const job = await disputedProvenJob(world);
       await hostile.setBehaviour(worker.payout, behaviour);
@@ -75,8 +74,7 @@ for (const [name, behaviour] of REFUSALS) {
     });
 
     it("towards the worker: the operator's bond of a rejected dispute waits for it", async () => {
-      const world = await freshHostileWorld();
-      const { escrow, hostile, worker } = world;
+      const { world, escrow, hostile, worker } = await freshHostileWorld();
       const job = await disputedProvenJob(world);
       await hostile.setBehaviour(worker.payout, behaviour);
       await expect(sendRuling(world, job, Ruling.Rejected))
@@ -121,8 +119,7 @@ describe("A token that blocks the wallet", () => {
   });
 
   it("keeps the fraction of a credit waiting until it lets go", async () => {
-    const world = await freshHostileWorldWithoutReserve();
-    const { escrow, hostile, client } = world;
+    const { world, escrow, hostile, client } = await freshHostileWorldWithoutReserve();
     const job = await disputedJob(world);
     // 60,000 units of fee are in the treasury: six credits and this much.
     await hostile.mint(world.treasury, 3_456n);

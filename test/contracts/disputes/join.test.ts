@@ -30,8 +30,7 @@ const origins: [string, (world: World) => Promise<DisputedJob>, number][] = [
 for (const [from, enter, windowEnd] of origins) {
   describe(`joinDispute of a ${from} job that its operator disputed`, () => {
     it("is possible until the end of the job's own window, that second excluded", async () => {
-      const world = await freshWorld();
-      const { escrow, client } = world;
+      const { world, escrow, client } = await freshWorld();
       const late = await enter(world);
       const early = await enter(world);
       // The dispute itself begins later and lasts longer: it changes nothing about this bound.
@@ -45,8 +44,7 @@ for (const [from, enter, windowEnd] of origins) {
     });
 
     it("takes no bond and moves no money", async () => {
-      const world = await freshWorld();
-      const { escrow, client } = world;
+      const { world, escrow, client } = await freshWorld();
       const job = await enter(world);
       const [before, owed] = [await escrow.accountOf(client.address), await escrow.liabilities()];
       await sendJoin(world, job);
@@ -63,8 +61,7 @@ for (const [from, enter, windowEnd] of origins) {
     });
 
     it("lets the panel rule from then on, in the same second", async () => {
-      const world = await freshWorld();
-      const { escrow, panel } = world;
+      const { world, escrow, panel } = await freshWorld();
       const job = await enter(world);
       await sendJoin(world, job);
       const { ruleFrom } = await escrow.disputeOf(job.id);
@@ -76,8 +73,7 @@ for (const [from, enter, windowEnd] of origins) {
     });
 
     it("is what no ruling forestalls: neither a vote nor the panel itself is a second too early", async () => {
-      const world = await freshWorld();
-      const { escrow, panel } = world;
+      const { world, escrow, panel } = await freshWorld();
       const job = await enter(world);
       const asPanel = escrow.connect(await actingAs(panel));
       await nextBlockAt(job.ruleFrom - 2);
@@ -94,8 +90,7 @@ for (const [from, enter, windowEnd] of origins) {
 
 describe("joinDispute", () => {
   it("is the job's wallet's alone", async () => {
-    const world = await freshWorld();
-    const { escrow, stranger, gateway, otherGateway, workerOwner, owner, arbiters } = world;
+    const { world, escrow, stranger, gateway, otherGateway, workerOwner, owner, arbiters } = await freshWorld();
     await buyCredits(world, stranger, 1_000);
     const job = await disputedJob(world);
     for (const caller of [stranger, gateway, otherGateway, workerOwner, owner, ...arbiters]) {
@@ -116,8 +111,7 @@ describe("joinDispute", () => {
   });
 
   it("works while paused, for a wallet that has nothing left, froze its spending and left the operator", async () => {
-    const world = await freshWorld();
-    const { escrow, client, guardian } = world;
+    const { world, escrow, client, guardian } = await freshWorld();
     const job = await disputedJob(world);
     const mine = escrow.connect(client);
     await mine.withdraw((await escrow.accountOf(client.address)).free, client.address);
@@ -132,8 +126,7 @@ describe("joinDispute", () => {
       ["the operator", 0, "Job_WrongState"],
       ["nobody", 1, "Dispute_AlreadyJoined"],
     ] as const) {
-      const world = await freshWorld();
-      const { escrow, client, worker } = world;
+      const { world, escrow, client, worker } = await freshWorld();
       const job = await settledJob(world);
       if (first === "the operator") await sendDispute(world, job, { receivedHash: NO_SIGNATURE.r });
       const completion = completionOf(job);

@@ -28,8 +28,7 @@ const reserveOf = async ({ escrow }: World) => {
 
 describe("Disputes of settled jobs by the operator", () => {
   it("are eight of an account at a time: the ninth waits for one to end", async () => {
-    const world = await freshWorld();
-    const { escrow, client, stranger } = world;
+    const { world, escrow, client, stranger } = await freshWorld();
     const jobs = [];
     for (let i = 0; i < 8; i++) jobs.push(await disputedJob(world));
     expect(await openDisputes(world)).to.equal(8);
@@ -69,8 +68,7 @@ describe("Disputes of settled jobs by the operator", () => {
   });
 
   it("are not counted down by the end of others: the wallet's own, a proven job's, one after an equivocation", async () => {
-    const world = await freshWorld();
-    const { client } = world;
+    const { world, client } = await freshWorld();
     const counted = await disputedJob(world);
     const own = await disputedJob(world, { by: client });
     const proven = await disputedProvenJob(world, { by: client });
@@ -89,8 +87,7 @@ describe("Disputes of settled jobs by the operator", () => {
 
 describe("The operator's bond for a proven job", () => {
   it("is the charge of the proof, to the credit, out of its reserve", async () => {
-    const world = await freshWorldWithoutReserve();
-    const { escrow } = world;
+    const { world, escrow } = await freshWorldWithoutReserve();
     const job = await provenJob(world);
     await fundReserve(world, 59);
     await expectRevert(sendDispute(world, job), "Operator_ReserveTooSmall", OPERATOR, 59, 60);
@@ -114,8 +111,7 @@ describe("The operator's bond for a proven job", () => {
   });
 
   it("goes to the worker where it is paid by then", async () => {
-    const world = await freshWorld();
-    const { escrow, registry, token, worker, workerOwner } = world;
+    const { world, escrow, registry, token, worker, workerOwner } = await freshWorld();
     const job = await disputedProvenJob(world);
     const payout = someAddress("another payout");
     await registry.connect(workerOwner).setPayout(worker.key.address, payout);
@@ -129,8 +125,7 @@ describe("The operator's bond for a proven job", () => {
 describe("The wallet's bond", () => {
   /** A settled job of a wallet that has exactly `left` free credits, and token units of its own, approved. */
   async function withLeft(left: number, units = 0n, approved = units) {
-    const world = await freshWorld();
-    const { escrow, client, owner } = world;
+    const { world, escrow, client, owner } = await freshWorld();
     const job = await settledJob(world);
     const { free } = await escrow.accountOf(client.address);
     await escrow.connect(client).withdraw(free - BigInt(left), owner.address);

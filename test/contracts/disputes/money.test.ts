@@ -111,8 +111,7 @@ for (const { from, enter, rows, operatorBond } of tables) {
         // The operator's dispute of a proven job needs its bond.
         if (party === "gateway" && BigInt(credits) < operatorBond) continue;
         it(name, async () => {
-          const world = await rich(freshWorldWithoutReserve());
-          const { escrow, token, svc, treasury, client } = world;
+          const { world, escrow, token, svc, treasury, client } = await rich(freshWorldWithoutReserve());
           if (credits !== 0) await fundReserve(world, credits);
           const job = await enter(world);
           const [before, supply] = [await standing(world), await token.totalSupply()];

@@ -45,8 +45,7 @@ describe("A dispute of a proven job", () => {
     ["settled by its gateway since", provenAndSettled],
   ] as const) {
     it(`needs no signature: the worker's proof is on record (${name})`, async () => {
-      const world = await freshWorld();
-      const { escrow, worker } = world;
+      const { world, escrow, worker } = await freshWorld();
       const job = await enter(world);
       const [opened] = await eventsOf(sendDispute(world, job, { signature: NO_SIGNATURE }), escrow, "JobDisputed");
       expect(opened?.args.worker).to.equal(worker.key.address);
@@ -72,8 +71,7 @@ describe("A dispute of a proven job", () => {
 
 describe("A dispute of a settled job", () => {
   it("is opened with what JobSettled says: counts, time and the worker's signature", async () => {
-    const world = await freshWorld();
-    const { escrow, client } = world;
+    const { world, escrow, client } = await freshWorld();
     const job = await lockJob(world);
     await nextBlockAt(job.lockedAt + 20);
     const [settled] = await eventsOf(sendComplete(world, job), escrow, "JobSettled");
@@ -90,8 +88,7 @@ describe("A dispute of a settled job", () => {
   });
 
   it("needs the signature of the job's worker, not of a rival or an unregistered key", async () => {
-    const world = await freshWorld();
-    const { escrow, rival } = world;
+    const { world, escrow, rival } = await freshWorld();
     const job = await settledJob(world);
     for (const key of [rival.key, signingKey("nobody")]) {
       const signature = await signCompletion(escrow, key, completionOf(job));
@@ -100,8 +97,7 @@ describe("A dispute of a settled job", () => {
   });
 
   it("takes no field of the Completion but the signed one", async () => {
-    const world = await freshWorld();
-    const { escrow, worker, client } = world;
+    const { world, escrow, worker, client } = await freshWorld();
     const job = await settledJob(world);
     const signature = await signCompletion(escrow, worker.key, completionOf(job));
     for (const change of otherFields(job)) {
@@ -113,8 +109,7 @@ describe("A dispute of a settled job", () => {
   });
 
   it("takes no signature of another job of the same worker", async () => {
-    const world = await freshWorld();
-    const { escrow, worker } = world;
+    const { world, escrow, worker } = await freshWorld();
     const [job, other] = [await settledJob(world), await settledJob(world)];
     const signature = await signCompletion(escrow, worker.key, completionOf(other));
     await expectRevert(sendDispute(world, job, { signature }), "Job_NotTheWorker");

@@ -35,8 +35,7 @@ const origins = [
 for (const { from, enter, free, escrowed, operatorBond, counted } of origins) {
   describe(`openDispute from ${from}`, () => {
     it(`by a signer of its operator costs the wallet nothing, and the operator ${operatorBond || "no"} credits as a bond`, async () => {
-      const world = await freshWorld();
-      const { escrow, client, worker } = world;
+      const { world, escrow, client, worker } = await freshWorld();
       const job = await enter(world);
       const at = (await now()) + 5;
       await nextBlockAt(at);
@@ -71,8 +70,7 @@ for (const { from, enter, free, escrowed, operatorBond, counted } of origins) {
     });
 
     it("by the wallet itself puts up its bond, does not count, and can be ruled at once", async () => {
-      const world = await freshWorld();
-      const { escrow, client, worker } = world;
+      const { world, escrow, client, worker } = await freshWorld();
       const job = await enter(world);
       const at = (await now()) + 5;
       await nextBlockAt(at);
@@ -106,8 +104,7 @@ for (const { from, enter, free, escrowed, operatorBond, counted } of origins) {
     });
 
     it("works while paused, by an operator that was stopped and that the wallet has left", async () => {
-      const world = await freshWorld();
-      const { escrow, client, guardian } = world;
+      const { world, escrow, client, guardian } = await freshWorld();
       const job = await enter(world);
       await escrow.connect(guardian).setPaused(true);
       await escrow.connect(guardian).stopOperator(OPERATOR, true);
@@ -116,8 +113,7 @@ for (const { from, enter, free, escrowed, operatorBond, counted } of origins) {
     });
 
     it("works for a wallet that froze its spending and is at its limit, paused or not", async () => {
-      const world = await freshWorld();
-      const { escrow, client, guardian } = world;
+      const { world, escrow, client, guardian } = await freshWorld();
       const job = await enter(world);
       await escrow.connect(client).setLimits(true, 0, true);
       await escrow.connect(guardian).setPaused(true);

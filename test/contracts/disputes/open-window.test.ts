@@ -12,8 +12,7 @@ const parties = ["gateway", "client"] as const;
 describe("The window of a dispute", () => {
   for (const party of parties) {
     it(`of a settled job ends 90 s after the settlement, that second excluded (${party})`, async () => {
-      const world = await freshWorld();
-      const { escrow, [party]: by } = world;
+      const { world, escrow, [party]: by } = await freshWorld();
       const [early, late] = [await settledJob(world), await settledJob(world)];
       await nextBlockAt(early.settledAt + 89);
       await expect(sendDispute(world, early, { by })).to.emit(escrow, "JobDisputed");
@@ -23,8 +22,7 @@ describe("The window of a dispute", () => {
     });
 
     it(`of a proven job ends with the second in which it can be finalized (${party})`, async () => {
-      const world = await freshWorld();
-      const { escrow, [party]: by } = world;
+      const { world, escrow, [party]: by } = await freshWorld();
       const early = await provenJob(world);
       await nextBlockAt(early.finalizeFrom - 1);
       await expect(sendDispute(world, early, { by })).to.emit(escrow, "JobDisputed");
@@ -57,8 +55,7 @@ describe("The window of a dispute", () => {
 
 describe("A job is disputed once", () => {
   it("after the rejection of a proven job, also when its gateway settles it and a new window begins", async () => {
-    const world = await freshWorld();
-    const { client } = world;
+    const { world, client } = await freshWorld();
     const job = await disputedProvenJob(world, { by: client });
     await sendRuling(world, job, Ruling.Rejected);
     await expectRevert(sendDispute(world, job), "Job_TooLate");

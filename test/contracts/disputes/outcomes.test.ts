@@ -22,8 +22,7 @@ const statusOf = async ({ escrow }: World, { id }: { id: string }) => (await esc
 
 describe("A settled job's dispute", () => {
   it("against the worker: refund in full, the slash goes to the treasury", async () => {
-    const world = await rich(freshWorld());
-    const { escrow, registry, svc, treasury, client, worker } = world;
+    const { world, escrow, registry, svc, treasury, client, worker } = await rich(freshWorld());
     const job = await disputedJob(world);
     const ruling = sendRuling(world, job, Ruling.WorkerAtFault);
     await expect(ruling)
@@ -42,8 +41,7 @@ describe("A settled job's dispute", () => {
   });
 
   it("against the gateway: the wallet's bond returns with the refund, and nobody is slashed", async () => {
-    const world = await rich(freshWorld());
-    const { escrow, registry, client } = world;
+    const { world, escrow, registry, client } = await rich(freshWorld());
     const job = await disputedJob(world, { by: client });
     const ruling = sendRuling(world, job, Ruling.GatewayAtFault);
     await expect(ruling)
@@ -54,8 +52,7 @@ describe("A settled job's dispute", () => {
   });
 
   it("rejected: the charge stands, the wallet's bond goes to the treasury", async () => {
-    const world = await rich(freshWorld());
-    const { escrow, client, token, treasury } = world;
+    const { world, escrow, client, token, treasury } = await rich(freshWorld());
     const job = await disputedJob(world, { by: client });
     const ruling = sendRuling(world, job, Ruling.Rejected);
     await expect(ruling)
@@ -66,8 +63,7 @@ describe("A settled job's dispute", () => {
   });
 
   it("expired: the charge stands, the client has the fee back and its bond", async () => {
-    const world = await rich(freshWorld());
-    const { escrow, client } = world;
+    const { world, escrow, client } = await rich(freshWorld());
     const job = await disputedJob(world, { by: client });
     const expiring = sendExpire(world, job);
     await expect(expiring)
@@ -82,8 +78,7 @@ describe("A settled job's dispute", () => {
 
 describe("A proven job's dispute", () => {
   it("against the worker: the escrow returns, the treasury pays nothing", async () => {
-    const world = await rich(freshWorld());
-    const { escrow, client } = world;
+    const { world, escrow, client } = await rich(freshWorld());
     const job = await disputedProvenJob(world);
     const ruling = sendRuling(world, job, Ruling.WorkerAtFault);
     await expect(ruling)
@@ -96,8 +91,7 @@ describe("A proven job's dispute", () => {
 
 describe("The operator's reserve", () => {
   it("pays while its operator is stopped and while its withdrawal is announced", async () => {
-    const world = await freshWorld();
-    const { escrow, guardian, operatorAdmin } = world;
+    const { world, escrow, guardian, operatorAdmin } = await freshWorld();
     const job = await disputedJob(world);
     await escrow.connect(guardian).stopOperator(OPERATOR, true);
     await escrow.connect(operatorAdmin).announceReserveWithdrawal(OPERATOR, RESERVE_CREDITS);

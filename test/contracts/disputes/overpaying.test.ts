@@ -6,8 +6,7 @@ import { CLIENT_CREDITS } from "../support/world.ts";
 
 describe("A compensation with which more arrives than is owed", () => {
   it("credits what is owed; the rest is nobody's, and no debt is below zero", async () => {
-    const world = await freshHostileWorldWithoutReserve();
-    const { escrow, hostile, treasury, client } = world;
+    const { world, escrow, hostile, treasury, client } = await freshHostileWorldWithoutReserve();
     const job = await disputedJob(world);
     await hostile.mint(treasury, 10_000_000n);
     const gift = hostile.interface.encodeFunctionData("mint", [await escrow.getAddress(), 1_000_000n]);

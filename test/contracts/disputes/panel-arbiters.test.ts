@@ -77,8 +77,7 @@ describe("A set of arbiters", () => {
   });
 
   it("is pinned to the disputes opened under it: later arbiters have no vote on them, earlier ones keep theirs", async () => {
-    const world = await freshWorld();
-    const { panel, escrow, arbiters, others } = world;
+    const { world, panel, escrow, arbiters, others } = await freshWorld();
     const old = await disputed(world);
     await waitForVotes(world, old);
     await sendVote(world, old, Ruling.GatewayAtFault, arbiters[0]);
@@ -106,8 +105,7 @@ describe("A set of arbiters", () => {
   });
 
   it("is of each dispute's own opening, also of a second one of the same job after an equivocation", async () => {
-    const world = await freshWorld();
-    const { panel, escrow, arbiters, others, client } = world;
+    const { world, panel, escrow, arbiters, others, client } = await freshWorld();
     const job = await disputed(world);
     await sendRuling(world, job, Ruling.Rejected);
     const successor = others[0];
@@ -123,8 +121,7 @@ describe("A set of arbiters", () => {
   });
 
   it("can contain an old arbiter again, who votes once on each dispute", async () => {
-    const world = await freshWorld();
-    const { panel, arbiters } = world;
+    const { world, panel, arbiters } = await freshWorld();
     const job = await disputedJob(world, { by: world.client });
     await sendVote(world, job, Ruling.Rejected, arbiters[0]);
     await panel.setArbiters(

@@ -27,8 +27,7 @@ const statusOf = async ({ escrow }: World, { id }: Job) => Number((await escrow.
 
 describe("A vote", () => {
   it("rules when it reaches the quorum and not before", async () => {
-    const world = await freshWorld();
-    const { panel, escrow, arbiters } = world;
+    const { world, panel, escrow, arbiters } = await freshWorld();
     const job = await disputed(world);
     const first = await sendVote(world, job, Ruling.Rejected);
     await expect(first).to.emit(panel, "Voted").withArgs(job.id, arbiters[0]?.address, Ruling.Rejected, 1);
@@ -43,8 +42,7 @@ describe("A vote", () => {
   });
 
   it("is an arbiter's", async () => {
-    const world = await freshWorld();
-    const { owner, guardian, gateway, operatorAdmin, client, workerOwner, stranger } = world;
+    const { world, owner, guardian, gateway, operatorAdmin, client, workerOwner, stranger } = await freshWorld();
     const job = await disputed(world);
     for (const caller of [owner, guardian, gateway, operatorAdmin, client, workerOwner, stranger])
       await expectRevert(sendVote(world, job, Ruling.Rejected, caller), "Panel_NotAnArbiter", job.id, caller.address);
@@ -62,8 +60,7 @@ describe("A vote", () => {
     ["proven", disputedProvenJob],
   ] as const) {
     it(`can rule on a ${from} job 23:59:59 after the opening, not at 24:00:00`, async () => {
-      const world = await freshWorld();
-      const { escrow, arbiters } = world;
+      const { world, escrow, arbiters } = await freshWorld();
       const [early, late] = [await enter(world), await enter(world)];
       await waitForVotes(world, late);
       for (const job of [early, late]) await sendVote(world, job, Ruling.Rejected);
@@ -78,8 +75,7 @@ describe("A vote", () => {
 
 describe("A vote that is changed", () => {
   it("counts for the new ruling alone", async () => {
-    const world = await freshWorld();
-    const { panel, arbiters } = world;
+    const { world, panel, arbiters } = await freshWorld();
     const job = await disputed(world);
     await sendVote(world, job, Ruling.Rejected);
     await expect(sendVote(world, job, Ruling.WorkerAtFault))
@@ -99,8 +95,7 @@ describe("A vote that is changed", () => {
   });
 
   it("is another one: the same ruling twice is refused, before and after a change", async () => {
-    const world = await freshWorld();
-    const { arbiters } = world;
+    const { world, arbiters } = await freshWorld();
     const job = await disputed(world);
     for (const ruling of [Ruling.Rejected, Ruling.GatewayAtFault]) {
       await sendVote(world, job, ruling);
@@ -110,8 +105,7 @@ describe("A vote that is changed", () => {
   });
 
   it("ends what stranded before: three arbiters of three opinions, of whom one is convinced", async () => {
-    const world = await freshWorld();
-    const { escrow, arbiters } = world;
+    const { world, escrow, arbiters } = await freshWorld();
     const job = await disputed(world);
     for (const [i, ruling] of [Ruling.WorkerAtFault, Ruling.GatewayAtFault, Ruling.Rejected].entries())
       await sendVote(world, job, ruling, arbiters[i]);
@@ -137,8 +131,7 @@ describe("A vote that is changed", () => {
 
 describe("voteMany", () => {
   it("is the same vote on each of several disputes, and rules where it completes a quorum", async () => {
-    const world = await freshWorld();
-    const { panel, arbiters, escrow } = world;
+    const { world, panel, arbiters, escrow } = await freshWorld();
     const jobs = [await disputed(world), await disputed(world), await disputed(world)] as const;
     await sendVote(world, jobs[1], Ruling.WorkerAtFault, arbiters[1]);
     const ids = jobs.map(({ id }) => id);
@@ -154,8 +147,7 @@ describe("voteMany", () => {
   });
 
   it("votes on all or on none", async () => {
-    const world = await freshWorld();
-    const { panel, arbiters, stranger } = world;
+    const { world, panel, arbiters, stranger } = await freshWorld();
     const [one, other, settled] = [await disputed(world), await disputed(world), await settledJob(world)];
     const mine = panel.connect(arbiters[0]);
     for (const [ids, error] of [
@@ -170,8 +162,7 @@ describe("voteMany", () => {
   });
 
   it("waits for the latest of them", async () => {
-    const world = await freshWorld();
-    const { panel, arbiters } = world;
+    const { world, panel, arbiters } = await freshWorld();
     const [open, waiting] = [await disputed(world), await disputedJob(world)];
     const mine = panel.connect(arbiters[0]);
     await nextBlockAt(waiting.ruleFrom - 1);
@@ -185,8 +176,7 @@ describe("voteMany", () => {
   });
 
   it("changes votes, too", async () => {
-    const world = await freshWorld();
-    const { panel, arbiters } = world;
+    const { world, panel, arbiters } = await freshWorld();
     const jobs = [await disputed(world), await disputed(world)] as const;
     await sendVote(world, jobs[0], Ruling.GatewayAtFault);
     await panel.connect(arbiters[0]).voteMany([jobs[0].id, jobs[1].id], Ruling.Rejected);
@@ -204,8 +194,7 @@ describe("voteMany", () => {
 
 describe("rule", () => {
   it("checks for itself what the panel checked: ruling, state and time", async () => {
-    const world = await freshWorld();
-    const { escrow, panel } = world;
+    const { world, escrow, panel } = await freshWorld();
     const asPanel = escrow.connect(await actingAs(panel));
     const settled = await settledJob(world);
     await expectRevert(asPanel.rule(settled.id, Ruling.Rejected), "Job_WrongState", settled.id, 4);

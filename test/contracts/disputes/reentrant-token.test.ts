@@ -19,8 +19,7 @@ import { CLIENT_CREDITS } from "../support/world.ts";
 
 describe("A token that calls back during a compensation", () => {
   it("finds every door that moves money closed, and the compensation is paid once", async () => {
-    const world = await freshHostileWorldWithoutReserve();
-    const { escrow, hostile, client } = world;
+    const { world, escrow, hostile, client } = await freshHostileWorldWithoutReserve();
     await hostile.mint(world.treasury, 100_000_000n);
     const target = await escrow.getAddress();
     for (const [name, data] of await intrusions(world)) {
@@ -41,8 +40,7 @@ describe("A token that calls back during a compensation", () => {
   });
 
   it("finds them closed during an equivocation and a collected debt, too", async () => {
-    const world = await freshHostileWorldWithoutReserve();
-    const { escrow, hostile, client, treasury } = world;
+    const { world, escrow, hostile, client, treasury } = await freshHostileWorldWithoutReserve();
     const target = await escrow.getAddress();
     const guarded = escrow.interface.encodeErrorResult("ReentrancyGuardReentrantCall", []);
     const collect = (id: string) => escrow.interface.encodeFunctionData("collectDebt", [id]);
@@ -65,8 +63,7 @@ describe("A token that calls back during a compensation", () => {
   });
 
   it("can end another job of the same wallet meanwhile, and both amounts arrive", async () => {
-    const world = await rich(freshHostileWorldWithoutReserve());
-    const { escrow, hostile, client } = world;
+    const { world, escrow, hostile, client } = await rich(freshHostileWorldWithoutReserve());
     const waiting = await lockJob(world);
     const job = await disputedJob(world);
     await nextBlockAt(waiting.lockedAt + 150);

@@ -34,8 +34,7 @@ const changes: [string, (domain: Domain, world: World) => Promise<Domain>][] = [
 describe("A Completion signed for", () => {
   for (const [place, change] of changes) {
     it(`${place} proves nothing here`, async () => {
-      const world = await freshWorld();
-      const { escrow, worker, gateway } = world;
+      const { world, escrow, worker, gateway } = await freshWorld();
       const job = await settledJob(world);
       const domain = await change(escrowDomain(CHAIN_ID, getAddress(await escrow.getAddress())), world);
       const [one, two] = [completionOf(job), completionOf(job, { proofHash: OTHER_HASH })];

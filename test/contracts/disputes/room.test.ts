@@ -34,8 +34,7 @@ describe("A compensation to an account that is almost full, with a job in escrow
     [0n, 0n],
   ] as const) {
     it(`becomes ${credits} credits where ${room} have room beside the escrow, and tokens to claim for the rest`, async () => {
-      const world = await freshWorldWithoutReserve();
-      const { escrow, token, treasury, stranger } = world;
+      const { world, escrow, token, treasury, stranger } = await freshWorldWithoutReserve();
       await token.mint(treasury, CHARGE_UNITS);
       const job = await disputedJob(world);
       const open = await almostFull(world, room);
@@ -51,8 +50,7 @@ describe("A compensation to an account that is almost full, with a job in escrow
   }
 
   it("comes from the operator as far as there is room; the treasury's rest waits as tokens", async () => {
-    const world = await freshWorld();
-    const { escrow, client, token, treasury } = world;
+    const { world, escrow, client, token, treasury } = await freshWorld();
     await token.mint(treasury, CHARGE_UNITS);
     const job = await disputedJob(world);
     await almostFull(world, 25n);
@@ -80,8 +78,7 @@ describe("A compensation to an account that is almost full, with a job in escrow
 
 describe("A deposit to an account that is almost full", () => {
   it("is taken to the last credit and not above, escrowed ones counted", async () => {
-    const world = await freshWorld();
-    const { escrow, client, token } = world;
+    const { world, escrow, client, token } = await freshWorld();
     await almostFull(world, 100n);
     await provide(world, client, 10_000_000n);
     await expectRevert(escrow.connect(client).deposit(101, 0), "SafeCastOverflowedUintDowncast", 40, MOST + 1n);

@@ -41,8 +41,7 @@ const openedEvent = async ({ escrow }: World, tx: { hash: string; wait: () => Pr
 
 describe("A statement behind openDispute", () => {
   it("changes nothing of the dispute, alone and in a batch", async () => {
-    const world = await freshWorld();
-    const { escrow, gateway } = world;
+    const { world, escrow, gateway } = await freshWorld();
     const [one, two, three] = [await settledJob(world), await settledJob(world), await settledJob(world)];
     const to = await escrow.getAddress();
     const plain = await gateway.sendTransaction({ to, data: (await calls(world, one)).plain });
@@ -67,8 +66,7 @@ describe("A statement behind openDispute", () => {
   });
 
   it("gives nobody a right: who may not dispute may not with a statement, and arguments cut short are none", async () => {
-    const world = await freshWorld();
-    const { escrow, stranger, otherGateway, gateway } = world;
+    const { world, escrow, stranger, otherGateway, gateway } = await freshWorld();
     const job = await settledJob(world);
     const { plain, stated } = await calls(world, job);
     for (const sender of [stranger, otherGateway]) {
@@ -84,8 +82,7 @@ describe("A statement behind openDispute", () => {
 describe("An arbiter's batch of what statements refute", () => {
   it("cannot meet a wallet's own hash that its arbiter did not see: from the second in which votes count, nobody can join", async () => {
     for (const enter of [disputedJob, disputedProvenJob]) {
-      const world = await freshWorld();
-      const { escrow, panel, arbiters } = world;
+      const { world, escrow, panel, arbiters } = await freshWorld();
       const job = await enter(world);
       await nextBlockAt(job.ruleFrom - 1);
       await expectRevert(panel.connect(arbiters[0]).voteMany([job.id], Ruling.Rejected), "Panel_TooEarly");
@@ -98,8 +95,7 @@ describe("An arbiter's batch of what statements refute", () => {
   });
 
   it("is not voided by a conviction of the worker while it is on its way: a settled job's dispute stays open", async () => {
-    const world = await freshWorld();
-    const { escrow, panel, arbiters } = world;
+    const { world, escrow, panel, arbiters } = await freshWorld();
     const jobs = [await disputedJob(world), await disputedJob(world)];
     await nextBlockAt(Math.max(...jobs.map(({ ruleFrom }) => ruleFrom)));
     await sendEquivocation(world, jobs[0] as Job);
@@ -109,8 +105,7 @@ describe("An arbiter's batch of what statements refute", () => {
   });
 
   it("is voided as a whole by a job whose dispute ended before it was mined: no vote is half counted", async () => {
-    const world = await freshWorld();
-    const { panel, arbiters } = world;
+    const { world, panel, arbiters } = await freshWorld();
     const [settled, proven] = [await disputedJob(world), await disputedProvenJob(world)];
     await nextBlockAt(Math.max(settled.ruleFrom, proven.ruleFrom));
     await sendEquivocation(world, proven);

@@ -51,8 +51,7 @@ describe("A vote", () => {
   });
 
   it("cannot take more than the cap, and one bad call undoes the whole decision", async () => {
-    const world = await freshGovernedWorld();
-    const { escrow, governor } = world;
+    const { world, escrow, governor } = await freshGovernedWorld();
     const queued = await queuedProposal(world, [
       [escrow, escrow.interface.encodeFunctionData("setPaused", [true])],
       [escrow, escrow.interface.encodeFunctionData("scheduleFee", [2_001])],
@@ -63,8 +62,7 @@ describe("A vote", () => {
   });
 
   it("retires a model, fourteen days ahead; until its date it works and from it on it does not", async () => {
-    const world = await freshGovernedWorld();
-    const { escrow, catalog, governor, token, stranger, worker } = world;
+    const { world, escrow, catalog, governor, token, stranger, worker } = await freshGovernedWorld();
     // A date some days after what a vote and the notice take together.
     const retiresAt = (await now()) + votingDelay + votingPeriod + timelockDelay + NOTICE + 3 * DAY;
     const data = catalog.interface.encodeFunctionData("scheduleRetirement", [MODEL, retiresAt]);

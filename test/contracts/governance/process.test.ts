@@ -22,8 +22,7 @@ const pausing = (world: World) =>
 
 describe("A proposal", () => {
   it("is announced, voted, queued and executed, each in its time and not a second sooner", async () => {
-    const world = await freshGovernedWorld();
-    const { governor, escrow, owner, stranger } = world;
+    const { world, governor, escrow, owner, stranger } = await freshGovernedWorld();
     const proposal = await proposalOf(world, pausing(world), "pause");
     const state = () => governor.state(proposal.id);
     const proposedAt = (await now()) + 5;
@@ -55,8 +54,7 @@ describe("A proposal", () => {
   });
 
   it("needs a million SVC behind its author", async () => {
-    const world = await freshGovernedWorld();
-    const { governor, svc, owner, stranger } = world;
+    const { world, governor, svc, owner, stranger } = await freshGovernedWorld();
     const { args } = await proposalOf(world, pausing(world), "pause");
     await svc.connect(owner).transfer(stranger.address, proposalThreshold - 1n);
     await svc.connect(stranger).delegate(stranger.address);
@@ -70,8 +68,7 @@ describe("A proposal", () => {
   });
 
   it("needs four percent of the supply and more votes for it than against it", async () => {
-    const world = await freshGovernedWorld();
-    const { governor, svc, owner, stranger, client } = world;
+    const { world, governor, svc, owner, stranger, client } = await freshGovernedWorld();
     const quorum = ((await svc.totalSupply()) * 4n) / 100n;
     await svc.connect(owner).transfer(stranger.address, quorum - 1n);
     await svc.connect(owner).transfer(client.address, 2n);
@@ -115,8 +112,7 @@ describe("A proposal", () => {
   });
 
   it("is executed with the very calls that were voted on", async () => {
-    const world = await freshGovernedWorld();
-    const { governor, escrow } = world;
+    const { world, governor, escrow } = await freshGovernedWorld();
     const proposal = await votedProposal(world, pausing(world));
     const [targets, values, , description] = hashed(proposal);
     const other = [escrow.interface.encodeFunctionData("setPaused", [false])];
@@ -124,8 +120,7 @@ describe("A proposal", () => {
   });
 
   it("can be taken back by its author before the vote, and by nobody else, ever", async () => {
-    const world = await freshGovernedWorld();
-    const { governor, owner, stranger, guardian } = world;
+    const { world, governor, owner, stranger, guardian } = await freshGovernedWorld();
     const proposal = await proposalOf(world, pausing(world), "taken back");
     await governor.connect(owner).propose(...proposal.args);
     for (const caller of [stranger, guardian])

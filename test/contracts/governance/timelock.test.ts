@@ -7,8 +7,7 @@ import { freshGovernedWorld, hashed, queuedProposal } from "../support/governanc
 
 describe("The governor", () => {
   it("changes the governor's own rules only by a vote", async () => {
-    const world = await freshGovernedWorld();
-    const { governor, owner } = world;
+    const { world, governor, owner } = await freshGovernedWorld();
     for (const call of [
       () => governor.connect(owner).setVotingPeriod(1),
       () => governor.connect(owner).setVotingDelay(0),

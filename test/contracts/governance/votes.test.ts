@@ -39,8 +39,7 @@ describe("Votes", () => {
   });
 
   it("count as of the snapshot: what is bought later does not, what is sold later does", async () => {
-    const world = await freshGovernedWorld();
-    const { svc, governor, owner, stranger, client } = world;
+    const { world, svc, governor, owner, stranger, client } = await freshGovernedWorld();
     await svc.connect(owner).transfer(client.address, AMOUNT);
     for (const holder of [client, stranger]) await svc.connect(holder).delegate(holder.address);
     const id = await proposed(world);
@@ -61,8 +60,7 @@ describe("Votes", () => {
   });
 
   it("can be delegated by signature, once, in time", async () => {
-    const world = await freshGovernedWorld();
-    const { svc, owner, client, stranger } = world;
+    const { world, svc, owner, client, stranger } = await freshGovernedWorld();
     await svc.connect(owner).transfer(client.address, AMOUNT);
     const types = {
       Delegation: [
@@ -104,8 +102,7 @@ describe("Permits of SVC", () => {
   }
 
   it("approve by signature, once", async () => {
-    const world = await freshGovernedWorld();
-    const { svc, owner, stranger } = world;
+    const { world, svc, owner, stranger } = await freshGovernedWorld();
     const args = await permit(world, (await now()) + 1_000);
     await svc.connect(stranger).permit(...args);
     expect(await svc.allowance(owner.address, stranger.address)).to.equal(AMOUNT);
@@ -114,8 +111,7 @@ describe("Permits of SVC", () => {
   });
 
   it("are worth nothing after their deadline or on another chain", async () => {
-    const world = await freshGovernedWorld();
-    const { svc } = world;
+    const { world, svc } = await freshGovernedWorld();
     const deadline = (await now()) - 1;
     await expectRevert(svc.permit(...(await permit(world, deadline))), "ERC2612ExpiredSignature", deadline);
     await expectRevert(svc.permit(...(await permit(world, (await now()) + 1_000, 1))), "ERC2612InvalidSigner");

@@ -7,8 +7,7 @@ import { NO_SIGNATURE, signAcknowledgement, signAssignment } from "../support/si
 
 describe("acknowledge", () => {
   it("gives the job to the worker, whoever sends it", async () => {
-    const world = await freshWorld();
-    const { escrow, worker, client } = world;
+    const { world, escrow, worker, client } = await freshWorld();
     const job = await lockJob(world);
     const before = await storedJob(world, job.id);
     await expect(sendAcknowledge(world, job, { sender: client }))
@@ -23,8 +22,7 @@ describe("acknowledge", () => {
   });
 
   it("passes to another worker under a higher attempt only", async () => {
-    const world = await freshWorld();
-    const { escrow, rival, worker } = world;
+    const { world, escrow, rival, worker } = await freshWorld();
     const job = await acknowledgedJob(world, { attempt: 2 });
     for (const attempt of [0, 1, 2]) {
       await expect(sendAcknowledge(world, job, { worker: rival, attempt }))
@@ -66,8 +64,7 @@ describe("acknowledge", () => {
   });
 
   it("needs the Assignment of a signer of the job's own operator", async () => {
-    const world = await freshWorld();
-    const { escrow, otherGateway, operatorAdmin, stranger } = world;
+    const { world, escrow, otherGateway, operatorAdmin, stranger } = await freshWorld();
     const job = await lockJob(world);
     for (const assignedBy of [otherGateway, operatorAdmin, stranger])
       await expectRevert(sendAcknowledge(world, job, { assignedBy }), "Job_NotAssigned", job.id, assignedBy.address);
@@ -84,8 +81,7 @@ describe("acknowledge", () => {
   });
 
   it("takes a signer's own call for its Assignment, and nobody else's", async () => {
-    const world = await freshWorld();
-    const { escrow, gateway, secondGateway, otherGateway, stranger, worker } = world;
+    const { world, escrow, gateway, secondGateway, otherGateway, stranger, worker } = await freshWorld();
     const job = await lockJob(world);
     const [assignment, , byWorker] = await acknowledgement(world, job);
     for (const caller of [otherGateway, stranger]) {
@@ -109,8 +105,7 @@ describe("acknowledge", () => {
   });
 
   it("needs the signature of the assigned worker over this job and attempt", async () => {
-    const world = await freshWorld();
-    const { escrow, worker, rival, gateway } = world;
+    const { world, escrow, worker, rival, gateway } = await freshWorld();
     const job = await lockJob(world);
     const other = await lockJob(world);
     const assignment = { jobId: job.id, worker: worker.key.address, attempt: 1, acknowledgeBy: job.lockedAt + 60 };

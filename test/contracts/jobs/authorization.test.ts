@@ -31,7 +31,7 @@ import {
 } from "../support/world.ts";
 
 /** A world whose client signs each job. */
-async function freshAuthorizedWorld(): Promise<World> {
+async function freshAuthorizedWorld() {
   const world = await freshWorld();
   await requireAuthorization(world);
   return world;
@@ -49,8 +49,7 @@ const idAt = (milliseconds: number, { version = "7", variant = "8" } = {}): Hex 
 
 describe("setAuthorizationKey", () => {
   it("is the wallet's own call, tells the key and counts", async () => {
-    const world = await freshWorld();
-    const { escrow, client, stranger, gateway, owner } = world;
+    const { escrow, client, stranger, gateway, owner } = await freshWorld();
     await expect(escrow.connect(client).setAuthorizationKey(AUTHORIZATION_KEY.address))
       .to.emit(escrow, "AuthorizationKeySet")
       .withArgs(1, client.address, AUTHORIZATION_KEY.address, 2);
@@ -73,8 +72,7 @@ describe("setAuthorizationKey", () => {
   });
 
   it("with zero ends that: plain locks work again, and no authorization does", async () => {
-    const world = await freshAuthorizedWorld();
-    const { escrow, client } = world;
+    const { world, escrow, client } = await freshAuthorizedWorld();
     await expect(escrow.connect(client).setAuthorizationKey(`0x${"0".repeat(40)}`))
       .to.emit(escrow, "AuthorizationKeySet")
       .withArgs(1, client.address, `0x${"0".repeat(40)}`, 3);
@@ -98,8 +96,7 @@ describe("setAuthorizationKey", () => {
   });
 
   it("keeps limit and freeze switch, and setLimits keeps the key", async () => {
-    const world = await freshWorld();
-    const { escrow, client } = world;
+    const { world, escrow, client } = await freshWorld();
     const mine = escrow.connect(client);
     const flags = async () => Number((await escrow.accountOf(client.address)).flags);
     await mine.setLimits(true, 500, true);
@@ -124,8 +121,7 @@ describe("setAuthorizationKey", () => {
 
 describe("lockAuthorized", () => {
   it("locks like `lock`, and tells key and request beside it", async () => {
-    const world = await freshAuthorizedWorld();
-    const { escrow, client } = world;
+    const { world, escrow, client } = await freshAuthorizedWorld();
     const id = jobId(await now());
     const locking = sendLockAuthorized(world, { jobId: id });
     await expect(locking)
@@ -149,8 +145,7 @@ describe("lockAuthorized", () => {
   });
 
   it("is any signer's of the operator, and nobody else's", async () => {
-    const world = await freshAuthorizedWorld();
-    const { secondGateway, client, stranger, operatorAdmin } = world;
+    const { world, secondGateway, client, stranger, operatorAdmin } = await freshAuthorizedWorld();
     for (const gateway of [client, stranger, operatorAdmin])
       await expectRevert(sendLockAuthorized(world, { gateway }), "Job_MayNotLock", gateway.address);
     await sendLockAuthorized(world, { gateway: secondGateway });
@@ -186,8 +181,7 @@ describe("lockAuthorized", () => {
   });
 
   it("takes nothing of another wallet, with or without the same key", async () => {
-    const world = await freshAuthorizedWorld();
-    const { escrow, stranger } = world;
+    const { world, escrow, stranger } = await freshAuthorizedWorld();
     await buyCredits(world, stranger, 1_000);
     const wallet = getAddress(stranger.address);
     // Without a key, nothing that was signed counts; a wallet with the key of the client's has signed for itself alone.
@@ -224,8 +218,7 @@ describe("lockAuthorized", () => {
   });
 
   it("needs the operator that was signed for and chosen: one of the two is not enough", async () => {
-    const world = await freshAuthorizedWorld();
-    const { escrow, client, gateway, otherGateway } = world;
+    const { world, escrow, client, gateway, otherGateway } = await freshAuthorizedWorld();
     const both = { client: client.address, chosen: OPERATOR };
     // Signed for the other operator, sent by the chosen one.
     await expect(sendLockAuthorized(world, { operator: OTHER_OPERATOR, gateway }))
@@ -298,8 +291,7 @@ describe("lockAuthorized", () => {
   });
 
   it("is used once: the id is taken, however the job ended", async () => {
-    const world = await freshAuthorizedWorld();
-    const { escrow, gateway } = world;
+    const { world, escrow, gateway } = await freshAuthorizedWorld();
     const authorization = await authorizationOf(world);
     const again = () =>
       expect(sendLockAuthorized(world, authorization))
@@ -315,8 +307,7 @@ describe("lockAuthorized", () => {
   });
 
   it("is not for an id that another wallet's job has: whoever comes first has it", async () => {
-    const world = await freshAuthorizedWorld();
-    const { stranger } = world;
+    const { world, stranger } = await freshAuthorizedWorld();
     await buyCredits(world, stranger, 1_000);
     const authorization = await authorizationOf(world);
     await sendLock(world, { id: authorization.jobId, wallet: stranger.address });
@@ -324,16 +315,14 @@ describe("lockAuthorized", () => {
   });
 
   it("locks at most what was signed, when the price has risen since", async () => {
-    const world = await freshAuthorizedWorld();
-    const { escrow } = world;
+    const { world, escrow } = await freshAuthorizedWorld();
     await expectRevert(sendLockAuthorized(world, { maxCredits: 79 }), "Job_PriceExceedsLimit", 80, 79);
     const job = await lockAuthorizedJob(world, { maxCredits: 81 });
     expect((await escrow.jobOf(job.id)).credits).to.equal(80);
   });
 
   it("keeps the rules of every lock: limits, freeze, balance, job limit, pause, stop, model", async () => {
-    const world = await freshAuthorizedWorld();
-    const { escrow, client, guardian, catalog } = world;
+    const { world, escrow, client, guardian, catalog } = await freshAuthorizedWorld();
     const mine = escrow.connect(client);
     await mine.setLimits(true, 79, false);
     await expectRevert(sendLockAuthorized(world), "Limits_DailyLimitReached", client.address, 0, 79, 80);
@@ -358,8 +347,7 @@ describe("lockAuthorized", () => {
 
 describe("Operator and worker together", () => {
   it("take at most the credits that were signed for, whatever they claim and however often they try", async () => {
-    const world = await freshAuthorizedWorld();
-    const { escrow, client, gateway, worker } = world;
+    const { world, escrow, client, gateway, worker } = await freshAuthorizedWorld();
     const code = escrow.interface;
     const plain = await answerAtOnce(world, 1);
     const time = (await now()) + 5;

@@ -25,8 +25,7 @@ describe("acknowledge needs an eligible worker", () => {
   });
 
   it("refuses a worker from the moment it starts unbonding, and takes it back when it cancels", async () => {
-    const world = await freshWorld();
-    const { registry, worker, workerOwner } = world;
+    const { world, registry, worker, workerOwner } = await freshWorld();
     const job = await lockJob(world);
     await registry.connect(workerOwner).startUnbonding(worker.key.address);
     await expectRevert(sendAcknowledge(world, job), "Job_WorkerNotEligible");
@@ -35,8 +34,7 @@ describe("acknowledge needs an eligible worker", () => {
   });
 
   it("refuses a worker below the minimum stake, also when the minimum rises", async () => {
-    const world = await freshWorld();
-    const { registry, worker } = world;
+    const { world, registry, worker } = await freshWorld();
     const minimum = await registry.minimumStake();
     await registry.scheduleStakeTerms(minimum + 1n, 1n);
     await mineAt(BigInt(await now()) + (await registry.unbondingPeriod()));
@@ -48,8 +46,7 @@ describe("acknowledge needs an eligible worker", () => {
   });
 
   it("keeps an acknowledged job with a worker that unbonds afterwards", async () => {
-    const world = await freshWorld();
-    const { registry, worker, workerOwner } = world;
+    const { world, registry, worker, workerOwner } = await freshWorld();
     const job = await acknowledgedJob(world);
     await registry.connect(workerOwner).startUnbonding(worker.key.address);
     await expect(sendAcknowledge(world, job)).not.to.revert(ethers);

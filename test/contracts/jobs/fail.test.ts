@@ -11,8 +11,7 @@ describe("fail", () => {
     ["acknowledged", acknowledgedJob],
   ] as const) {
     it(`returns the whole escrow of a job that is ${name}`, async () => {
-      const world = await freshWorld();
-      const { escrow, gateway, client, token } = world;
+      const { world, escrow, gateway, client, token } = await freshWorld();
       const job = await make(world);
       const failing = escrow.connect(gateway).fail(job.id, 1);
       await expect(failing).to.emit(escrow, "JobFailed").withArgs(job.id, client.address, 1, 80, CLIENT_CREDITS, 0);
@@ -24,8 +23,7 @@ describe("fail", () => {
   }
 
   it("knows five reasons and refuses a sixth", async () => {
-    const world = await freshWorld();
-    const { escrow, gateway } = world;
+    const { world, escrow, gateway } = await freshWorld();
     for (const reason of [0, 1, 2, 3, 4]) {
       const job = await lockJob(world);
       await expect(escrow.connect(gateway).fail(job.id, reason))
@@ -46,8 +44,7 @@ describe("fail", () => {
   });
 
   it("is possible at any time, also while paused and by a stopped operator", async () => {
-    const world = await freshWorld();
-    const { escrow, gateway, guardian } = world;
+    const { world, escrow, gateway, guardian } = await freshWorld();
     const job = await lockJob(world);
     await escrow.connect(guardian).setPaused(true);
     await escrow.connect(guardian).stopOperator(OPERATOR, true);

@@ -33,8 +33,7 @@ const LOCKED = {
 
 describe("lock", () => {
   it("moves credits from free to escrowed and tells everything about it", async () => {
-    const world = await freshWorld();
-    const { escrow, client } = world;
+    const { world, escrow, client } = await freshWorld();
     const id = jobId();
     await expect(sendLock(world, { id }))
       .to.emit(escrow, "JobLocked")
@@ -107,8 +106,7 @@ describe("lock", () => {
   });
 
   it("needs an active model: known, and before its retirement", async () => {
-    const world = await freshWorld();
-    const { catalog } = world;
+    const { world, catalog } = await freshWorld();
     for (const model of [0, 9, 65_535]) await expectRevert(sendLock(world, { model }), "Job_ModelNotActive", model);
     const retiresAt = (await now()) + 15 * 86_400;
     await catalog.scheduleRetirement(MODEL, retiresAt);
@@ -120,8 +118,7 @@ describe("lock", () => {
   });
 
   it("needs an account that can pay, to the credit", async () => {
-    const world = await freshWorld();
-    const { escrow, stranger } = world;
+    const { world, escrow, stranger } = await freshWorld();
     const wallet = stranger.address;
     await expectRevert(sendLock(world, { wallet }), "Ledger_UnknownAccount", wallet);
     await buyCredits(world, stranger, 100);
@@ -133,8 +130,7 @@ describe("lock", () => {
   });
 
   it("keeps the price and the fee of its moment", async () => {
-    const world = await freshWorld();
-    const { escrow, catalog, token, worker } = world;
+    const { world, escrow, catalog, token, worker } = await freshWorld();
     await catalog.schedulePrices(MODEL, 50, 25);
     await escrow.scheduleFee(0);
     const effectiveAt = (await now()) + 86_400;

@@ -15,8 +15,7 @@ describe("refund", () => {
   ];
   for (const [who, from, caller] of boundaries) {
     it(`is open to ${who} from ${from} s on, not a second sooner`, async () => {
-      const world = await freshWorld();
-      const { escrow, client } = world;
+      const { world, escrow, client } = await freshWorld();
       const job = await lockJob(world);
       await nextBlockAt(job.lockedAt + from - 1);
       await expect(escrow.connect(caller(world)).refund(job.id))
@@ -31,8 +30,7 @@ describe("refund", () => {
   }
 
   it("returns an acknowledged job's escrow too", async () => {
-    const world = await freshWorld();
-    const { escrow, client, stranger } = world;
+    const { world, escrow, client, stranger } = await freshWorld();
     const job = await acknowledgedJob(world);
     await nextBlockAt(job.lockedAt + 150);
     await escrow.connect(stranger).refund(job.id);

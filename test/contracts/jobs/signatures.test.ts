@@ -37,8 +37,7 @@ describe("Signatures", () => {
   });
 
   it("with a high s are refused", async () => {
-    const world = await freshWorld();
-    const { escrow, worker } = world;
+    const { world, escrow, worker } = await freshWorld();
     const job = await lockJob(world);
     const signature = await signCompletion(escrow, worker.key, completionOf(job));
     // n − s needs 256 bits, of which the compact form takes one for the parity: what is left is another signature.
@@ -64,8 +63,7 @@ describe("Signatures", () => {
   });
 
   it("of an Acknowledgement are no Completion and the other way round", async () => {
-    const world = await freshWorld();
-    const { escrow } = world;
+    const { world, escrow } = await freshWorld();
     const job = await lockJob(world);
     const [assignment, byGateway, byWorker] = await acknowledgement(world, job);
     await expectRevert(sendComplete(world, job, { signature: byWorker }), "Job_WorkerNotEligible");

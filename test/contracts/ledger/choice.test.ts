@@ -29,8 +29,7 @@ describe("A deposit", () => {
   });
 
   it("that names none changes nothing, and a first one leaves the wallet without an operator", async () => {
-    const world = await freshWorld();
-    const { escrow, client, stranger } = world;
+    const { world, escrow, client, stranger } = await freshWorld();
     for (const [wallet, chosen] of [
       [client, OPERATOR],
       [stranger, 0],
@@ -60,8 +59,7 @@ describe("A deposit", () => {
 
 describe("chooseOperator", () => {
   it("holds from the next lock on, tells what it chose and counts", async () => {
-    const world = await freshWorld();
-    const { escrow, client, gateway, otherGateway } = world;
+    const { world, escrow, client, gateway, otherGateway } = await freshWorld();
     await expect(escrow.connect(client).chooseOperator(OTHER_OPERATOR))
       .to.emit(escrow, "OperatorChosen")
       .withArgs(1, client.address, OTHER_OPERATOR, 2);
@@ -84,8 +82,7 @@ describe("chooseOperator", () => {
   });
 
   it("is the wallet's own call, and names an operator that there is", async () => {
-    const world = await freshWorld();
-    const { escrow, client, stranger, operatorAdmin, owner } = world;
+    const { world, escrow, client, stranger, operatorAdmin, owner } = await freshWorld();
     for (const caller of [stranger, operatorAdmin, owner])
       await expectRevert(escrow.connect(caller).chooseOperator(OPERATOR), "Ledger_UnknownAccount", caller.address);
     await expect(escrow.connect(client).chooseOperator(OTHER_OPERATOR + 1))
@@ -95,8 +92,7 @@ describe("chooseOperator", () => {
   });
 
   it("keeps everything else of the account", async () => {
-    const world = await freshWorld();
-    const { escrow, client } = world;
+    const { world, escrow, client } = await freshWorld();
     await lockJob(world);
     await escrow.connect(client).setLimits(true, 500, true);
     const before = fieldsOf(await escrow.accountOf(client.address));
@@ -109,8 +105,7 @@ describe("chooseOperator", () => {
   });
 
   it("leaves open jobs to the operator that locked them", async () => {
-    const world = await freshWorld();
-    const { escrow, client, gateway, secondGateway, otherGateway } = world;
+    const { world, escrow, client, gateway, secondGateway, otherGateway } = await freshWorld();
     const [settled, failed, refunded] = [await lockJob(world), await acknowledgedJob(world), await lockJob(world)];
     const proven = await provenJob(world);
     await escrow.connect(client).chooseOperator(OTHER_OPERATOR);
@@ -132,8 +127,7 @@ describe("chooseOperator", () => {
 
 describe("A gateway and a worker that empty any wallet in one transaction", () => {
   it("get nothing from a wallet that did not choose the operator", async () => {
-    const world = await freshWorld();
-    const { escrow, client, otherGateway, token, worker } = world;
+    const { world, escrow, client, otherGateway, token, worker } = await freshWorld();
     const before = fieldsOf(await escrow.accountOf(client.address));
     const { failures } = await executeBatch(world, otherGateway, await answerAtOnce(world, 2));
     const refused = (index: number) => failures[index]?.reason;
@@ -149,16 +143,14 @@ describe("A gateway and a worker that empty any wallet in one transaction", () =
   });
 
   it("get all that a wallet holds that chose the operator and set no limit: whom it trusts, it trusts whole", async () => {
-    const world = await freshWorld();
-    const { escrow, client, gateway } = world;
+    const { world, escrow, client, gateway } = await freshWorld();
     const { failures } = await executeBatch(world, gateway, await answerAtOnce(world, 2));
     expect(failures).to.deep.equal([]);
     expect((await escrow.accountOf(client.address)).free).to.equal(0);
   });
 
   it("can still be disputed by the emptied wallet, pause or not: the bond comes from its stablecoin", async () => {
-    const world = await freshWorld();
-    const { escrow, client, gateway, guardian, token } = world;
+    const { world, escrow, client, gateway, guardian, token } = await freshWorld();
     const job = await settledJob(world);
     await executeBatch(world, gateway, await answerAtOnce(world, 2, 4_970));
     await escrow.connect(guardian).setPaused(true);

@@ -30,8 +30,7 @@ describe("deposit", () => {
   });
 
   it("opens an account once, with ids in order, and counts its events", async () => {
-    const world = await freshBare();
-    const { escrow, client, stranger } = world;
+    const { world, escrow, client, stranger } = await freshBare();
     await buyCredits(world, client, 100);
     await buyCredits(world, stranger, 200);
     await buyCredits(world, client, 300);
@@ -53,8 +52,7 @@ describe("deposit", () => {
   });
 
   it("refuses a token that takes a fee, even one unit", async () => {
-    const world = await freshHostileWorld();
-    const { escrow, hostile, stranger } = world;
+    const { world, escrow, hostile, stranger } = await freshHostileWorld();
     await provide(world, stranger, 100n * UNITS);
     await hostile.setFee(1);
     await expect(escrow.connect(stranger).deposit(100, OPERATOR))
@@ -72,8 +70,7 @@ describe("deposit", () => {
   });
 
   it("never lets free and escrowed credits together outgrow 40 bits: a refund always fits", async () => {
-    const world = await freshWorld();
-    const { escrow, stranger, gateway } = world;
+    const { world, escrow, stranger, gateway } = await freshWorld();
     const most = 2n ** 40n - 1n;
     await provide(world, stranger, 2n * most * UNITS);
     await escrow.connect(stranger).deposit(most, OPERATOR);

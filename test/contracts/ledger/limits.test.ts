@@ -28,8 +28,7 @@ const spentToday = async (world: World) => Number((await world.escrow.accountOf(
 
 describe("setLimits", () => {
   it("is the wallet's own call, tells what it set and counts", async () => {
-    const world = await freshWorld();
-    const { escrow, client, stranger } = world;
+    const { world, escrow, client, stranger } = await freshWorld();
     await expect(escrow.connect(client).setLimits(true, 500, false))
       .to.emit(escrow, "LimitsSet")
       .withArgs(1, client.address, 2, true, 500, false);
@@ -47,8 +46,7 @@ describe("setLimits", () => {
 
 describe("The daily limit", () => {
   it("can be used up to the credit, and not one over", async () => {
-    const world = await freshWorld();
-    const { escrow, client } = world;
+    const { world, escrow, client } = await freshWorld();
     await escrow.connect(client).setLimits(true, 120, false);
     await lockJob(world);
     await lockJob(world, FORTY);
@@ -66,8 +64,7 @@ describe("The daily limit", () => {
   });
 
   it("set at noon knows what the morning spent; taken away, it holds nothing back", async () => {
-    const world = await freshWorld();
-    const { escrow, client } = world;
+    const { world, escrow, client } = await freshWorld();
     await lockJob(world);
     await escrow.connect(client).setLimits(true, 119, false);
     await expectOverLimit(world, { spent: 80, limit: 119, wanted: 40 });
@@ -76,8 +73,7 @@ describe("The daily limit", () => {
   });
 
   it("begins anew at midnight UTC, not a second sooner", async () => {
-    const world = await freshWorld();
-    const { escrow, client } = world;
+    const { world, escrow, client } = await freshWorld();
     await escrow.connect(client).setLimits(true, 80, false);
     const day = await midnight();
     await nextBlockAt(day - 2);
@@ -92,8 +88,7 @@ describe("The daily limit", () => {
   });
 
   it("gets back what a job of the day returns: all of a failed one, the difference of a settled one", async () => {
-    const world = await freshWorld();
-    const { escrow, client, gateway } = world;
+    const { world, escrow, client, gateway } = await freshWorld();
     await nextBlockAt((await midnight()) + 3_600);
     await escrow.connect(client).setLimits(true, 160, false);
     const [failed, settled] = [await lockJob(world), await lockJob(world)];
@@ -107,8 +102,7 @@ describe("The daily limit", () => {
   });
 
   it("gets nothing back from a job of yesterday once today has spent", async () => {
-    const world = await freshWorld();
-    const { escrow, client, gateway } = world;
+    const { world, escrow, client, gateway } = await freshWorld();
     const day = await midnight();
     await escrow.connect(client).setLimits(true, 80, false);
     await nextBlockAt(day - 1);
@@ -122,8 +116,7 @@ describe("The daily limit", () => {
   });
 
   it("of today is not touched by yesterday's job that ends before today's first", async () => {
-    const world = await freshWorld();
-    const { escrow, client, gateway } = world;
+    const { world, escrow, client, gateway } = await freshWorld();
     const day = await midnight();
     await escrow.connect(client).setLimits(true, 80, false);
     await nextBlockAt(day - 1);
@@ -143,8 +136,7 @@ describe("The daily limit", () => {
 
 describe("The freeze switch", () => {
   it("refuses every signer at once, whatever the limit, and lets go again", async () => {
-    const world = await freshWorld();
-    const { escrow, client, secondGateway } = world;
+    const { world, escrow, client, secondGateway } = await freshWorld();
     await escrow.connect(client).setLimits(true, 1_000, true);
     for (const gateway of [world.gateway, secondGateway])
       await expectRevert(sendLock(world, { gateway }), "Limits_Frozen", client.address);
@@ -153,8 +145,7 @@ describe("The freeze switch", () => {
   });
 
   it("leaves open jobs alone: they settle, fail and are refunded", async () => {
-    const world = await freshWorld();
-    const { escrow, client, gateway, stranger } = world;
+    const { world, escrow, client, gateway, stranger } = await freshWorld();
     const jobs = [await lockJob(world), await lockJob(world), await lockJob(world)] as const;
     await escrow.connect(client).setLimits(false, 0, true);
     await sendComplete(world, jobs[0]);

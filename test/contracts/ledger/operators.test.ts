@@ -27,8 +27,7 @@ const signer = async ({ escrow }: Pick<World, "escrow">, key: { address: string 
 
 describe("admitOperator", () => {
   it("is governance's: ids in order, for ever the admin's own", async () => {
-    const world = await freshBare();
-    const { escrow, owner, operatorAdmin, otherAdmin, stranger } = world;
+    const { escrow, owner, operatorAdmin, otherAdmin, stranger } = await freshBare();
     expect(await escrow.operatorCount()).to.equal(2);
     const admins = [(await escrow.operatorOf(1)).admin, (await escrow.operatorOf(2)).admin];
     expect(admins).to.deep.equal([operatorAdmin.address, otherAdmin.address]);
@@ -53,8 +52,7 @@ describe("admitOperator", () => {
   });
 
   it("admits 160 operators and no more: each has its bit among the stopped ones", async () => {
-    const world = await freshBare();
-    const { escrow, owner, guardian, stranger } = world;
+    const { world, escrow, owner, guardian, stranger } = await freshBare();
     const admit = escrow.interface.encodeFunctionData("admitOperator", [stranger.address]);
     expect(await escrow.MOST_OPERATORS()).to.equal(160);
     const { failures } = await executeBatch(world as World, owner, Array<string>(158).fill(admit));
@@ -106,8 +104,7 @@ describe("stopOperator", () => {
   });
 
   it("refuses the locks of all its signers and of no other operator", async () => {
-    const world = await freshWorld();
-    const { escrow, guardian, gateway, secondGateway, otherGateway, client } = world;
+    const { world, escrow, guardian, gateway, secondGateway, otherGateway, client } = await freshWorld();
     await escrow.connect(guardian).stopOperator(OPERATOR, true);
     for (const stopped of [gateway, secondGateway])
       await expectRevert(sendLock(world, { gateway: stopped }), "Job_MayNotLock", stopped.address);
@@ -119,8 +116,7 @@ describe("stopOperator", () => {
   });
 
   it("does not keep its admin from its signers and its reserve", async () => {
-    const world = await freshWorld();
-    const { escrow, guardian, operatorAdmin } = world;
+    const { world, escrow, guardian, operatorAdmin } = await freshWorld();
     await escrow.connect(guardian).stopOperator(OPERATOR, true);
     await addSigners(world, OPERATOR, operatorAdmin, [other(world, first)]);
     await escrow.connect(operatorAdmin).announceReserveWithdrawal(OPERATOR, 1);
@@ -129,8 +125,7 @@ describe("stopOperator", () => {
 
 describe("setOperatorAdmin", () => {
   it("hands the operator over, by its admin and nobody else", async () => {
-    const world = await freshBare();
-    const { escrow, operatorAdmin, otherAdmin, owner, guardian, gateway, stranger } = world;
+    const { world, escrow, operatorAdmin, otherAdmin, owner, guardian, gateway, stranger } = await freshBare();
     for (const caller of [owner, guardian, otherAdmin, gateway, stranger]) {
       await expect(escrow.connect(caller).setOperatorAdmin(OPERATOR, stranger.address))
         .to.be.revertedWithCustomError(escrow, "Operator_NotAdmin")
@@ -158,8 +153,7 @@ describe("setOperatorAdmin", () => {
   });
 
   it("leaves a key's consent to the admin that it named", async () => {
-    const world = await freshBare();
-    const { escrow, operatorAdmin, stranger } = world;
+    const { world, escrow, operatorAdmin, stranger } = await freshBare();
     const key = other(world, first);
     const consents = [await consent(world, key, OPERATOR, operatorAdmin.address)];
     await escrow.connect(operatorAdmin).setOperatorAdmin(OPERATOR, stranger.address);
@@ -172,8 +166,7 @@ describe("setOperatorAdmin", () => {
 
 describe("rotateSigners", () => {
   it("adds and removes several keys at once, with an event each", async () => {
-    const world = await freshWorld();
-    const { escrow, operatorAdmin, gateway, secondGateway } = world;
+    const { world, escrow, operatorAdmin, gateway, secondGateway } = await freshWorld();
     const added = [other(world, first), other(world, second), other(world, third)];
     const consents = await Promise.all(added.map((key) => consent(world, key, OPERATOR, operatorAdmin.address)));
     const removed = [gateway.address, secondGateway.address];
@@ -202,8 +195,7 @@ describe("rotateSigners", () => {
   });
 
   it("is its operator's admin's call alone", async () => {
-    const world = await freshBare();
-    const { escrow, owner, guardian, otherAdmin, gateway, stranger } = world;
+    const { escrow, owner, guardian, otherAdmin, gateway, stranger } = await freshBare();
     for (const caller of [owner, guardian, otherAdmin, gateway, stranger]) {
       await expect(escrow.connect(caller).rotateSigners(OPERATOR, [], [], [gateway.address]))
         .to.be.revertedWithCustomError(escrow, "Operator_NotAdmin")
@@ -242,8 +234,7 @@ describe("rotateSigners", () => {
   });
 
   it("needs as many consents as keys", async () => {
-    const world = await freshBare();
-    const { escrow, operatorAdmin } = world;
+    const { world, escrow, operatorAdmin } = await freshBare();
     const key = other(world, first);
     const byKey = await consent(world, key, OPERATOR, operatorAdmin.address);
     for (const [added, consents] of [
@@ -258,16 +249,14 @@ describe("rotateSigners", () => {
   });
 
   it("adds all keys or none", async () => {
-    const world = await freshBare();
-    const { operatorAdmin, gateway } = world;
+    const { world, operatorAdmin, gateway } = await freshBare();
     const keys = [other(world, first), gateway];
     await expectRevert(addSigners(world, OPERATOR, operatorAdmin, keys), "Operator_SignerTaken");
     expect(await signer(world, other(world, first))).to.deep.equal([0, 0]);
   });
 
   it("binds a key to one operator for ever", async () => {
-    const world = await freshBare();
-    const { escrow, operatorAdmin, otherAdmin, gateway } = world;
+    const { world, escrow, operatorAdmin, otherAdmin, gateway } = await freshBare();
     // In office: neither again for its own operator nor for another one.
     await expect(addSigners(world, OPERATOR, operatorAdmin, [gateway]))
       .to.be.revertedWithCustomError(escrow, "Operator_SignerTaken")
@@ -282,8 +271,7 @@ describe("rotateSigners", () => {
   });
 
   it("does not take a key twice in one call", async () => {
-    const world = await freshBare();
-    const { escrow, operatorAdmin } = world;
+    const { world, escrow, operatorAdmin } = await freshBare();
     const key = other(world, first);
     await expect(addSigners(world, OPERATOR, operatorAdmin, [key, key]))
       .to.be.revertedWithCustomError(escrow, "Operator_SignerTaken")
@@ -291,8 +279,7 @@ describe("rotateSigners", () => {
   });
 
   it("removes signers in office of this operator only, each once", async () => {
-    const world = await freshBare();
-    const { gateway, otherGateway, stranger } = world;
+    const { world, gateway, otherGateway, stranger } = await freshBare();
     for (const key of [otherGateway, stranger])
       await expectRevert(remove(world, key), "Operator_NotASigner", OPERATOR, key.address);
     await expectRevert(remove(world, gateway, gateway), "Operator_NotASigner", OPERATOR, gateway.address);
@@ -301,8 +288,7 @@ describe("rotateSigners", () => {
   });
 
   it("takes a removed key back, with all its rights", async () => {
-    const world = await freshWorld();
-    const { escrow, operatorAdmin, gateway } = world;
+    const { world, escrow, operatorAdmin, gateway } = await freshWorld();
     const job = await lockJob(world);
     await remove(world, gateway);
     await expectRevert(escrow.connect(gateway).fail(job.id, 0), "Job_NotItsOperator");
@@ -313,8 +299,7 @@ describe("rotateSigners", () => {
   });
 
   it("removes before it adds: the same key can be renewed in one call", async () => {
-    const world = await freshBare();
-    const { escrow, operatorAdmin, gateway } = world;
+    const { world, escrow, operatorAdmin, gateway } = await freshBare();
     const consents = [await consent(world, gateway, OPERATOR, operatorAdmin.address)];
     await escrow.connect(operatorAdmin).rotateSigners(OPERATOR, [gateway.address], consents, [gateway.address]);
     expect(await signer(world, gateway)).to.deep.equal([OPERATOR, 0]);
@@ -323,8 +308,7 @@ describe("rotateSigners", () => {
 
 describe("A removed signer", () => {
   it("can lock, complete, fail and dispute no more, and refunds as a stranger", async () => {
-    const world = await freshWorld();
-    const { escrow, gateway } = world;
+    const { world, escrow, gateway } = await freshWorld();
     const [settled, job] = [await settledJob(world), await lockJob(world)];
     await remove(world, gateway);
     await expectRevert(sendLock(world), "Job_MayNotLock", gateway.address);
@@ -340,8 +324,7 @@ describe("A removed signer", () => {
   });
 
   it("leaves its Assignments valid for jobs locked up to the second of its removal", async () => {
-    const world = await freshWorld();
-    const { escrow, gateway, secondGateway, operatorAdmin, client } = world;
+    const { world, escrow, gateway, secondGateway, operatorAdmin, client } = await freshWorld();
     const before = await lockJob(world);
     const target = await escrow.getAddress();
     const time = before.lockedAt + 5;
@@ -365,8 +348,7 @@ describe("A removed signer", () => {
   });
 
   it("acknowledges with its Assignment like anyone, not by its call alone", async () => {
-    const world = await freshWorld();
-    const { escrow, gateway } = world;
+    const { world, escrow, gateway } = await freshWorld();
     const job = await lockJob(world);
     await remove(world, gateway);
     const [assignment, , byWorker] = await acknowledgement(world, job);
@@ -378,8 +360,7 @@ describe("A removed signer", () => {
   });
 
   it("that returned assigns jobs of every time", async () => {
-    const world = await freshWorld();
-    const { operatorAdmin, gateway, secondGateway } = world;
+    const { world, operatorAdmin, gateway, secondGateway } = await freshWorld();
     await remove(world, gateway);
     const job = await lockJob(world, { gateway: secondGateway });
     await addSigners(world, OPERATOR, operatorAdmin, [gateway]);
@@ -390,8 +371,7 @@ describe("A removed signer", () => {
 
 describe("The jobs of an operator", () => {
   it("are ended by any of its signers: a second gateway takes over a dead one's", async () => {
-    const world = await freshWorld();
-    const { escrow, secondGateway, gateway } = world;
+    const { world, escrow, secondGateway, gateway } = await freshWorld();
     const settled = await settledJob(world);
     const [locked, acknowledged, failed] = [await lockJob(world), await acknowledgedJob(world), await lockJob(world)];
     const refunded = await lockJob(world);

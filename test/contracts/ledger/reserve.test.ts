@@ -72,8 +72,7 @@ describe("fundReserve", () => {
   });
 
   it("never lets reserve and held bonds together outgrow 40 bits: a bond always finds room to return", async () => {
-    const world = await freshWorld();
-    const { escrow, operatorAdmin } = world;
+    const { world, escrow, operatorAdmin } = await freshWorld();
     const job = await disputedProvenJob(world);
     const most = 2n ** 40n - 1n - BigInt(RESERVE_CREDITS);
     await provide(world, operatorAdmin, (most + 1n) * UNITS);
@@ -96,8 +95,7 @@ describe("fundReserve", () => {
 
 describe("announceReserveWithdrawal", () => {
   it("is due after the longest time in which a job locked now can cost the operator", async () => {
-    const world = await freshWorld();
-    const { escrow, operatorAdmin } = world;
+    const { world, escrow, operatorAdmin } = await freshWorld();
     expect(await escrow.LONGEST_RISK()).to.equal(LONGEST_RISK);
     const time = (await now()) + 10;
     await nextBlockAt(time);
@@ -125,8 +123,7 @@ describe("announceReserveWithdrawal", () => {
   });
 
   it("replaces an earlier one, time included", async () => {
-    const world = await freshWorld();
-    const { escrow, operatorAdmin, stranger } = world;
+    const { world, escrow, operatorAdmin, stranger } = await freshWorld();
     const earlier = await announce(world, 500);
     await nextBlockAt(earlier - 10);
     const later = await announce(world, 400);
@@ -137,8 +134,7 @@ describe("announceReserveWithdrawal", () => {
   });
 
   it("with 0 is taken back", async () => {
-    const world = await freshWorld();
-    const { escrow, operatorAdmin, stranger } = world;
+    const { world, escrow, operatorAdmin, stranger } = await freshWorld();
     const due = await announce(world, 500);
     await expect(escrow.connect(operatorAdmin).announceReserveWithdrawal(OPERATOR, 0))
       .to.emit(escrow, "ReserveLeaving")
@@ -152,8 +148,7 @@ describe("announceReserveWithdrawal", () => {
 
 describe("withdrawReserve", () => {
   it("pays from the end of the notice on, not a second sooner, once", async () => {
-    const world = await freshWorld();
-    const { escrow, operatorAdmin, stranger, token } = world;
+    const { world, escrow, operatorAdmin, stranger, token } = await freshWorld();
     const due = await announce(world, 500);
     const mine = escrow.connect(operatorAdmin);
     await nextBlockAt(due - 1);
@@ -178,8 +173,7 @@ describe("withdrawReserve", () => {
   });
 
   it("pays what is at hand when that is less than announced; held bonds stay", async () => {
-    const world = await freshWorld();
-    const { escrow, operatorAdmin, stranger, token } = world;
+    const { world, escrow, operatorAdmin, stranger, token } = await freshWorld();
     const due = await announce(world, 2 ** 40 - 1);
     await nextBlockAt(due - 10_000);
     await disputedProvenJob(world);
@@ -194,8 +188,7 @@ describe("withdrawReserve", () => {
   });
 
   it("refuses receivers that would lose the tokens", async () => {
-    const world = await freshWorld();
-    const { escrow, operatorAdmin, token } = world;
+    const { world, escrow, operatorAdmin, token } = await freshWorld();
     await nextBlockAt(await announce(world, 500));
     for (const receiver of [ethers.ZeroAddress, await escrow.getAddress(), await token.getAddress()]) {
       await expect(escrow.connect(operatorAdmin).withdrawReserve(OPERATOR, receiver))
@@ -205,8 +198,7 @@ describe("withdrawReserve", () => {
   });
 
   it("works while paused, for a new admin, and for a stopped operator", async () => {
-    const world = await freshWorld();
-    const { escrow, guardian, operatorAdmin, stranger, token } = world;
+    const { world, escrow, guardian, operatorAdmin, stranger, token } = await freshWorld();
     const due = await announce(world, 500);
     await escrow.connect(guardian).setPaused(true);
     await escrow.connect(guardian).stopOperator(OPERATOR, true);
@@ -221,8 +213,7 @@ describe("withdrawReserve", () => {
   });
 
   it("changes nothing when the token refuses the receiver, and cannot be re-entered", async () => {
-    const world = await freshHostileWorld();
-    const { escrow, hostile, operatorAdmin, stranger } = world;
+    const { world, escrow, hostile, operatorAdmin, stranger } = await freshHostileWorld();
     await nextBlockAt(await announce(world, 500));
     const before = await reserveOf(world);
     await hostile.setBehaviour(stranger.address, Behaviour.Revert);

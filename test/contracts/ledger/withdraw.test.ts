@@ -32,8 +32,7 @@ describe("withdraw", () => {
   });
 
   it("leaves credits in escrow alone", async () => {
-    const world = await freshWorld();
-    const { escrow, client } = world;
+    const { world, escrow, client } = await freshWorld();
     await lockJob(world);
     const free = CLIENT_CREDITS - LOCK_CREDITS;
     await expect(escrow.connect(client).withdraw(free + 1, client.address))

@@ -21,8 +21,7 @@ async function register(world: BareWorld, overrides: Overrides = {}) {
 
 describe("register", () => {
   it("makes the caller owner of the key and tells so", async () => {
-    const world = await freshBare();
-    const { registry, workerOwner } = world;
+    const { world, registry, workerOwner } = await freshBare();
     const signer = signingKey("newcomer").address;
     await expect(register(world))
       .to.emit(registry, "WorkerRegistered")
@@ -44,8 +43,7 @@ describe("register", () => {
   });
 
   it("takes stake and models along, each with its event and number", async () => {
-    const world = await freshBare();
-    const { registry, svc, workerOwner } = world;
+    const { world, registry, svc, workerOwner } = await freshBare();
     const signer = signingKey("newcomer").address;
     await svc.transfer(workerOwner.address, 1_000_000_000n * STAKE_UNIT);
     await svc.connect(workerOwner).approve(registry, 1_000_000_000n * STAKE_UNIT);
@@ -58,8 +56,7 @@ describe("register", () => {
   });
 
   it("needs the key's own consent to this owner", async () => {
-    const world = await freshBare();
-    const { registry, workerOwner, stranger } = world;
+    const { world, registry, workerOwner, stranger } = await freshBare();
     const [key, other] = [signingKey("newcomer"), signingKey("other")];
     const forOwner = await enroll(world, key, workerOwner.address);
     await expect(
@@ -83,8 +80,7 @@ describe("register", () => {
   });
 
   it("refuses payouts where tokens would be lost, here and later", async () => {
-    const world = await freshBare();
-    const { registry, workerOwner, escrow, token } = world;
+    const { world, registry, workerOwner, escrow, token } = await freshBare();
     const lost = [ethers.ZeroAddress, await escrow.getAddress(), await token.getAddress()];
     for (const payout of lost) await expectRevert(register(world, { payout }), "Registry_InvalidPayout", payout);
     await register(world);
@@ -94,8 +90,7 @@ describe("register", () => {
   });
 
   it("takes endpoints of 1 to 200 bytes, here and later", async () => {
-    const world = await freshBare();
-    const { registry, workerOwner } = world;
+    const { world, registry, workerOwner } = await freshBare();
     for (const endpoint of ["", "x".repeat(201)])
       await expectRevert(register(world, { endpoint }), "Registry_InvalidEndpoint");
     await register(world, { endpoint: "x".repeat(200) });

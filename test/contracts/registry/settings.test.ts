@@ -8,8 +8,7 @@ const PAYOUT = someAddress("payout");
 
 describe("A worker's settings", () => {
   it("are its owner's: not the key's, not a stranger's, not governance's", async () => {
-    const world = await freshWorld();
-    const { registry, worker, stranger, owner } = world;
+    const { registry, worker, stranger, owner } = await freshWorld();
     const signer = worker.key.address;
     for (const caller of [stranger, owner]) {
       const mine = registry.connect(caller);

@@ -20,8 +20,7 @@ async function asEscrow(world: World) {
 
 describe("A slash", () => {
   it("takes the stake of the job's worker and of nobody else, and sends it to the treasury", async () => {
-    const world = await freshWorld();
-    const { registry, svc, treasury, worker, rival } = world;
+    const { world, registry, svc, treasury, worker, rival } = await freshWorld();
     const job = await acknowledgedJob(world);
     const slashing = (await asEscrow(world)).slash(job.id, true);
     await expect(slashing)
@@ -33,8 +32,7 @@ describe("A slash", () => {
   });
 
   it("names a job, not a worker: without a worker in the job there is nobody to slash", async () => {
-    const world = await freshWorld();
-    const { registry } = world;
+    const { world, registry } = await freshWorld();
     const mine = await asEscrow(world);
     for (const id of [jobId(), (await lockJob(world)).id]) {
       await expectRevert(mine.slash(id, false), "Registry_UnknownWorker", ethers.ZeroAddress);
@@ -43,8 +41,7 @@ describe("A slash", () => {
   });
 
   it("happens once a job, also when nothing was left to take", async () => {
-    const world = await freshWorld();
-    const { registry, worker } = world;
+    const { world, registry, worker } = await freshWorld();
     const jobs = [await acknowledgedJob(world), await acknowledgedJob(world), await acknowledgedJob(world)] as const;
     const mine = await asEscrow(world);
     for (const { id } of jobs) await mine.slash(id, false);
@@ -59,8 +56,7 @@ describe("A slash", () => {
     ["a millionth less is left", SLASH + 1n, 1n, false],
   ] as const) {
     it(`takes ${full ? "the amount" : "what there is"} when ${name}`, async () => {
-      const world = await freshWorld();
-      const { registry, worker } = world;
+      const { world, registry, worker } = await freshWorld();
       await stakeTermsInForce(world, MINIMUM, slash);
       const [first, second] = [await acknowledgedJob(world), await acknowledgedJob(world)];
       const mine = await asEscrow(world);
@@ -80,8 +76,7 @@ describe("A slash", () => {
     ["fall", 1n],
   ] as const) {
     it(`takes the amount in force when the job was locked: a second before a ${name} and at it`, async () => {
-      const world = await freshWorld();
-      const { registry, worker } = world;
+      const { world, registry, worker } = await freshWorld();
       await topUp(world, MINIMUM);
       const at = (await now()) + 1;
       await nextBlockAt(at);
@@ -105,8 +100,7 @@ describe("A slash", () => {
   }
 
   it("is not lowered or raised by an announcement", async () => {
-    const world = await freshWorld();
-    const { registry, worker } = world;
+    const { world, registry, worker } = await freshWorld();
     const job = await acknowledgedJob(world);
     await registry.scheduleStakeTerms(MINIMUM, MINIMUM);
     await expect(sendEquivocation(world, job))
@@ -115,8 +109,7 @@ describe("A slash", () => {
   });
 
   it("puts the worker out of work at once, and its open jobs can still be paid", async () => {
-    const world = await freshWorld();
-    const { escrow, registry, worker } = world;
+    const { world, escrow, registry, worker } = await freshWorld();
     const open = await acknowledgedJob(world);
     const offered = await lockJob(world);
     const job = await disputedJob(world, { by: world.client });
@@ -133,8 +126,7 @@ describe("A slash", () => {
     [SLASH - 1n, false],
   ] as const) {
     it(`leaves ${active ? "at" : "out of"} work who stands ${active ? "at" : "a millionth below"} the minimum then`, async () => {
-      const world = await freshWorld();
-      const { registry, worker } = world;
+      const { world, registry, worker } = await freshWorld();
       await topUp(world, added);
       await (await asEscrow(world)).slash((await acknowledgedJob(world)).id, false);
       const { stake, active: isActive } = await registry.workerAt(worker.id);

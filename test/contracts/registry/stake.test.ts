@@ -14,8 +14,7 @@ async function giveStake(world: World, stake: bigint) {
 
 describe("Stake", () => {
   it("makes a worker active at the minimum, not a millionth below", async () => {
-    const world = await freshWorld();
-    const { registry, stranger, svc } = world;
+    const { world, registry, stranger, svc } = await freshWorld();
     const worker = await registerWorker(world, "poor", { stake: MINIMUM - 1n });
     expect((await registry.workerAt(worker.id)).active).to.equal(false);
     await giveStake(world, 1n);
@@ -26,15 +25,13 @@ describe("Stake", () => {
   });
 
   it("cannot be zero, nor more than was approved", async () => {
-    const world = await freshWorld();
-    const { registry, worker, stranger } = world;
+    const { registry, worker, stranger } = await freshWorld();
     await expectRevert(registry.addStake(worker.key.address, 0), "Registry_ZeroStake");
     await expectRevert(registry.connect(stranger).addStake(worker.key.address, 1), "ERC20InsufficientAllowance");
   });
 
   it("fits 48 bits, and more is refused instead of cut", async () => {
-    const world = await freshWorld();
-    const { registry, worker, stranger } = world;
+    const { world, registry, worker, stranger } = await freshWorld();
     const most = 2n ** 48n - 1n;
     await giveStake(world, most);
     await expect(registry.connect(stranger).addStake(worker.key.address, most - MINIMUM + 1n))
@@ -108,8 +105,7 @@ describe("Stake", () => {
   });
 
   it("takes no addition while unbonding, and works again after a withdrawal", async () => {
-    const world = await freshWorld();
-    const { registry, worker, workerOwner, svc } = world;
+    const { world, registry, worker, workerOwner, svc } = await freshWorld();
     const signer = worker.key.address;
     const mine = registry.connect(workerOwner);
     await giveStake(world, MINIMUM);

@@ -25,8 +25,7 @@ const withdraw = (world: World) =>
 
 describe("A worker that unbonds ahead of a slash", () => {
   it("loses the slash out of its unbonding stake and gets the rest at its time, to the second", async () => {
-    const world = await freshWorld();
-    const { registry, svc, worker, workerOwner } = world;
+    const { world, registry, svc, worker, workerOwner } = await freshWorld();
     const job = await settledJob(world);
     const started = (await now()) + 1;
     await nextBlockAt(started);
@@ -43,8 +42,7 @@ describe("A worker that unbonds ahead of a slash", () => {
   });
 
   it("with nothing left after the slashes is released without a payment, and can start anew", async () => {
-    const world = await freshWorld();
-    const { registry, svc, worker, workerOwner } = world;
+    const { world, registry, svc, worker, workerOwner } = await freshWorld();
     await stakeTermsInForce(world, MINIMUM, MINIMUM);
     const job = await settledJob(world);
     await registry.connect(workerOwner).startUnbonding(worker.key.address);

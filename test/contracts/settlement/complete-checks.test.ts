@@ -10,16 +10,14 @@ import { provide, registerWorker } from "../support/world.ts";
 
 describe("What complete checks", () => {
   it("is its operator's alone", async () => {
-    const world = await freshWorld();
-    const { otherGateway, operatorAdmin, stranger, client, owner } = world;
+    const { world, otherGateway, operatorAdmin, stranger, client, owner } = await freshWorld();
     const job = await lockJob(world);
     for (const gateway of [otherGateway, operatorAdmin, stranger, client, owner])
       await expectRevert(sendComplete(world, job, { gateway }), "Job_NotItsOperator", job.id, gateway.address);
   });
 
   it("verifies the signed hash: another hash than the worker's is another signer", async () => {
-    const world = await freshWorld();
-    const { escrow, worker } = world;
+    const { world, escrow, worker } = await freshWorld();
     const job = await acknowledgedJob(world);
     const signature = await signCompletion(escrow, worker.key, completionOf(job));
     for (const changed of otherFields(job))
@@ -32,8 +30,7 @@ describe("What complete checks", () => {
   });
 
   it("charges the lesser of the worker's and the gateway's count", async () => {
-    const world = await freshWorld();
-    const { escrow } = world;
+    const { world, escrow } = await freshWorld();
     const cases = [
       [3_000, 700, 700, 40],
       [700, 3_000, 700, 40],
@@ -50,8 +47,7 @@ describe("What complete checks", () => {
   });
 
   it("never charges more than the lock, whatever was signed", async () => {
-    const world = await freshWorld();
-    const { escrow, token, worker } = world;
+    const { world, escrow, token, worker } = await freshWorld();
     const job = await lockJob(world);
     const completing = sendComplete(world, job, { completionTokens: 4_294_967_295, countedTokens: 4_294_967_295 });
     await expectTokens(completing, token, worker.payout, 80n * 9_000n);
@@ -59,8 +55,7 @@ describe("What complete checks", () => {
   });
 
   it("checks the wallet it is told", async () => {
-    const world = await freshWorld();
-    const { escrow, stranger, otherGateway } = world;
+    const { world, escrow, stranger, otherGateway } = await freshWorld();
     const job = await lockJob(world);
     await expect(sendComplete(world, job, { wallet: stranger.address }))
       .to.be.revertedWithCustomError(escrow, "Settlement_WrongWallet")
@@ -73,8 +68,7 @@ describe("What complete checks", () => {
   });
 
   it("from Locked needs an eligible worker; from Acknowledged one that has unbonded is still paid", async () => {
-    const world = await freshWorld();
-    const { escrow, registry, workerOwner, worker } = world;
+    const { world, escrow, registry, workerOwner, worker } = await freshWorld();
     const foreign = await registerWorker(world, "hosts nothing", { models: [] });
     const job = await lockJob(world);
     await expectRevert(sendComplete(world, job, { worker: foreign }), "Job_WorkerNotEligible", foreign.key.address, 1);

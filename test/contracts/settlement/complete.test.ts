@@ -12,8 +12,7 @@ const PAID = CHARGED * 10_000n - FEE;
 
 describe("complete", () => {
   it("settles a locked job in one call and one event: worker, charge, payouts, change", async () => {
-    const world = await freshWorld();
-    const { escrow, token, treasury, worker } = world;
+    const { world, escrow, token, treasury, worker } = await freshWorld();
     const job = await lockJob(world);
     await nextBlockAt(job.lockedAt + 7);
     const completing = sendComplete(world, job);
@@ -42,8 +41,7 @@ describe("complete", () => {
   });
 
   it("settles a proven job with the proven Completion at once", async () => {
-    const world = await freshWorld();
-    const { escrow, token, worker } = world;
+    const { world, escrow, token, worker } = await freshWorld();
     const job = await provenJob(world);
     await expectTokens(sendComplete(world, job), token, worker.payout, PAID);
     expect((await escrow.jobOf(job.id)).status).to.equal(4);

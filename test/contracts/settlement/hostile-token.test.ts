@@ -19,8 +19,7 @@ async function expectExactlySolvent({ escrow, hostile }: HostileWorld): Promise<
 
 describe("A token that begins to take a fee on transfer", () => {
   it("takes it from the payees: the escrow pays what it owes and no more", async () => {
-    const world = await freshHostileWorld();
-    const { escrow, hostile, worker, treasury } = world;
+    const { world, escrow, hostile, worker, treasury } = await freshHostileWorld();
     const job = await lockJob(world);
     await hostile.setFee(1_000);
     await expect(sendComplete(world, job)).to.changeTokenBalances(
@@ -35,8 +34,7 @@ describe("A token that begins to take a fee on transfer", () => {
 
 describe("A token that blocks the wallet", () => {
   it("cannot stop its jobs: they settle, fail and are refunded, and the credits go out to another address", async () => {
-    const world = await freshHostileWorld();
-    const { escrow, hostile, client, gateway, stranger } = world;
+    const { world, escrow, hostile, client, gateway, stranger } = await freshHostileWorld();
     await hostile.setBehaviour(client.address, Behaviour.Revert);
     const jobs = [await lockJob(world), await lockJob(world), await lockJob(world)] as const;
     await sendComplete(world, jobs[0]);
@@ -53,8 +51,7 @@ describe("A token that blocks the wallet", () => {
 describe("A token that calls back", () => {
   for (const path of ["complete", "finalize"] as const) {
     it(`during ${path} finds every door shut, and everybody is paid once`, async () => {
-      const world = await freshHostileWorld();
-      const { escrow, hostile, worker, treasury } = world;
+      const { world, escrow, hostile, worker, treasury } = await freshHostileWorld();
       const target = await escrow.getAddress();
       const shut = escrow.interface.encodeErrorResult("ReentrancyGuardReentrantCall", []);
       for (const [name, data] of await intrusions(world)) {

@@ -21,8 +21,7 @@ async function firstCallGas(hash: string): Promise<number> {
 
 describe("The gas of a caught transfer", () => {
   it("is all of it at the least gas with which a claim goes through; with one unit less, the claim is refused by name", async () => {
-    const world = await freshHostileWorld();
-    const { escrow, hostile, worker, stranger } = world;
+    const { world, escrow, hostile, worker, stranger } = await freshHostileWorld();
     await hostile.setBehaviour(worker.payout, Behaviour.Revert);
     await sendComplete(world, await lockJob(world));
     await hostile.setBehaviour(worker.payout, Behaviour.Standard);

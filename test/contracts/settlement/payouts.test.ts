@@ -16,8 +16,7 @@ describe("Payouts", () => {
     [2_000, 480_000n, 120_000n],
   ] as const) {
     it(`splits 60 credits exactly at a fee of ${feeBps} hundredths of a percent`, async () => {
-      const world = await freshWorld();
-      const { escrow, token, treasury, worker } = world;
+      const { world, escrow, token, treasury, worker } = await freshWorld();
       await escrow.scheduleFee(feeBps);
       await nextBlockAt((await now()) + 86_400);
       const job = await lockJob(world);
@@ -27,8 +26,7 @@ describe("Payouts", () => {
 
   for (const [name, behaviour] of REFUSALS) {
     it(`defers the worker's pay when the token ${name}, and pays everyone else`, async () => {
-      const world = await freshHostileWorld();
-      const { escrow, hostile, worker, treasury } = world;
+      const { world, escrow, hostile, worker, treasury } = await freshHostileWorld();
       await hostile.setBehaviour(worker.payout, behaviour);
       const job = await lockJob(world);
       const completing = sendComplete(world, job);
@@ -41,8 +39,7 @@ describe("Payouts", () => {
   }
 
   it("takes a token without a return value for one that paid", async () => {
-    const world = await freshHostileWorld();
-    const { hostile, worker } = world;
+    const { world, hostile, worker } = await freshHostileWorld();
     await hostile.setBehaviour(worker.payout, Behaviour.ReturnNothing);
     const job = await lockJob(world);
     await expectTokens(sendComplete(world, job), hostile, worker.payout, PAID);
@@ -50,8 +47,7 @@ describe("Payouts", () => {
   });
 
   it("defers the treasury's fee in the same way, also at finalization", async () => {
-    const world = await freshHostileWorld();
-    const { escrow, hostile, treasury, worker } = world;
+    const { world, escrow, hostile, treasury, worker } = await freshHostileWorld();
     const payee = await treasury.getAddress();
     await hostile.setBehaviour(payee, Behaviour.Revert);
     const job = await provenJob(world);
@@ -62,8 +58,7 @@ describe("Payouts", () => {
   });
 
   it("asks by name for the gas of a transfer that it could not hand on", async () => {
-    const world = await freshWorld();
-    const { escrow, gateway } = world;
+    const { world, escrow, gateway } = await freshWorld();
     const args = await completeArgs(world, await lockJob(world));
     await expectRevert(escrow.connect(gateway).complete(...args, { gasLimit: 200_000n }), "BoundedCall_OutOfGas");
   });

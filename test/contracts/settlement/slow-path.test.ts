@@ -22,8 +22,7 @@ import { CLIENT_CREDITS, RESERVE_CREDITS } from "../support/world.ts";
 
 describe("submitProof", () => {
   it("records the worker's proof, whoever brings it, and pays nobody yet", async () => {
-    const world = await freshWorld();
-    const { escrow, worker, client, token } = world;
+    const { world, escrow, worker, client, token } = await freshWorld();
     const job = await acknowledgedJob(world);
     await nextBlockAt(job.lockedAt + 30);
     const proving = sendProof(world, job, { sender: client });
@@ -38,8 +37,7 @@ describe("submitProof", () => {
   });
 
   it("is the acknowledged worker's: no rival, no unregistered key, no changed text", async () => {
-    const world = await freshWorld();
-    const { escrow, worker, rival } = world;
+    const { world, escrow, worker, rival } = await freshWorld();
     const job = await acknowledgedJob(world);
     await expectRevert(sendProof(world, job, { worker: rival }), "Job_NotTheWorker", job.id, rival.key.address);
     const signature = await signCompletion(escrow, worker.key, completionOf(job));
@@ -49,8 +47,7 @@ describe("submitProof", () => {
   });
 
   it("does not pay a silent worker for its replacement's hash once that one is acknowledged", async () => {
-    const world = await freshWorld();
-    const { token, worker, rival } = world;
+    const { world, token, worker, rival } = await freshWorld();
     const job = await acknowledgedJob(world);
     // The first worker is silent; the gateway offers the job to the rival and waits until that is mined.
     await sendAcknowledge(world, job, { worker: rival, attempt: 2 });
@@ -64,8 +61,7 @@ describe("submitProof", () => {
 
 describe("finalize", () => {
   it("is open to anyone 3,600 s after the proof, not a second sooner", async () => {
-    const world = await freshWorld();
-    const { escrow } = world;
+    const { world, escrow } = await freshWorld();
     const job = await provenJob(world);
     await nextBlockAt(job.finalizeFrom - 1);
     await expectRevert(sendFinalize(world, job), "Job_TooEarly", job.id, job.finalizeFrom, job.finalizeFrom - 1);
@@ -75,8 +71,7 @@ describe("finalize", () => {
   });
 
   it("charges and pays what the proof said", async () => {
-    const world = await freshWorld();
-    const { escrow, token, treasury, worker } = world;
+    const { world, escrow, token, treasury, worker } = await freshWorld();
     const job = await provenJob(world);
     // The event has the digest on record where a completed job's has the signature.
     const [digest] = await escrow.proofOf(job.id);
@@ -107,8 +102,7 @@ describe("finalize", () => {
   });
 
   it("pays the address the worker has named by then", async () => {
-    const world = await freshWorld();
-    const { token, registry, worker, workerOwner, stranger } = world;
+    const { world, token, registry, worker, workerOwner, stranger } = await freshWorld();
     const job = await provenJob(world);
     await registry.connect(workerOwner).setPayout(worker.key.address, stranger.address);
     await nextBlockAt(job.finalizeFrom);

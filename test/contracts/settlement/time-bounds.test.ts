@@ -68,8 +68,7 @@ for (const [name, make, send] of ways) {
     });
 
     it("is too late 150 s after the lock, when anyone can refund", async () => {
-      const world = await freshWorld();
-      const { escrow, stranger } = world;
+      const { world, escrow, stranger } = await freshWorld();
       const job = await make(world);
       await nextBlockAt(job.lockedAt + 150);
       await expect(send(world, job, job.lockedAt + 119))

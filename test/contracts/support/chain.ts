@@ -15,8 +15,11 @@ let untouched: Snapshot | undefined;
 let latest: { prepare: () => Promise<unknown>; made: unknown; snapshot: Snapshot } | undefined;
 type Snapshot = Awaited<ReturnType<typeof networkHelpers.takeSnapshot>>;
 
-/** A world as it was deployed. It is recognised by its function, which therefore has a name and no arguments. */
-export async function freshly<T>(deploy: () => Promise<T>): Promise<T> {
+/**
+ * A world as it was deployed: its parts, and all of it as `world`. It is recognised by its function, which therefore has a name and no
+ * arguments.
+ */
+export async function freshly<T extends object>(deploy: () => Promise<T>): Promise<T & { world: T }> {
   latest = undefined;
   await untouched?.restore();
   if (!worlds.has(deploy)) {
@@ -24,7 +27,8 @@ export async function freshly<T>(deploy: () => Promise<T>): Promise<T> {
     untouched = await networkHelpers.takeSnapshot();
   }
   await keepClock();
-  return worlds.get(deploy) as T;
+  const world = worlds.get(deploy) as T;
+  return { ...world, world };
 }
 
 /** What several tests in a row begin with, beyond a world: `prepare` takes a fresh one. */
