@@ -1,9 +1,8 @@
 /** Equivocation from every state a job can have had a worker in: what the job becomes, and who has what of it. */
-
 import { expect } from "chai";
 import { DEFAULT_DURATIONS } from "../../../scripts/deploy/protocol-settings.ts";
 import { type Books, books, moved } from "../support/books.ts";
-import { freshly, nextBlockAt } from "../support/chain.ts";
+import { DAY, freshly, nextBlockAt, now } from "../support/chain.ts";
 import {
   acknowledgedJob,
   disputedJob,
@@ -19,6 +18,7 @@ import {
 import { eventsOf } from "../support/events.ts";
 import { expectRevert } from "../support/expect.ts";
 import { freshWorld, rich } from "../support/fresh.ts";
+import { PROOF_HASH } from "../support/jobs.ts";
 import { STATES, STATUSES, type State, statusOf } from "../support/states.ts";
 import { deployWorld, type World } from "../support/world.ts";
 
@@ -39,35 +39,55 @@ const enter = {
   },
 };
 
-const cases: [keyof typeof enter, string, Partial<Books>][] = [
-  ["Acknowledged", "the escrow returns", ESCROW_BACK],
-  ["Proven", "the escrow returns", ESCROW_BACK],
-  ["Settled", "it stays so, and the client has the fee", FEE_BACK],
-  ["Settled by finalization", "it stays so, and the client has the fee", FEE_BACK],
-  ["Disputed after its settlement", "it stays so, and the client has the fee", FEE_BACK],
-  ["Disputed after its settlement by its wallet", "its bond stays, too", FEE_BACK],
-  ["Disputed after its proof", "ends the dispute, the escrow returns", ESCROW_BACK],
-  ["Disputed after its proof by its wallet", "the bond returns, too", { free: 180n, escrowed: -180n }],
-  ["Settled, its dispute rejected", "the client has the fee", FEE_BACK],
-  ["Proven, its dispute rejected", "the escrow returns", ESCROW_BACK],
+/** With the event that tells of a payment. */
+const cases: [keyof typeof enter, string, Partial<Books>, string?][] = [
+  ["Acknowledged", "the escrow returns", ESCROW_BACK, "JobRefunded"],
+  ["Proven", "the escrow returns", ESCROW_BACK, "JobRefunded"],
+  ["Settled", "it stays so, and the client has the fee", FEE_BACK, "Compensated"],
+  ["Settled by finalization", "it stays so, and the client has the fee", FEE_BACK, "Compensated"],
+  ["Disputed after its settlement", "it stays so, and the client has the fee", FEE_BACK, "Compensated"],
+  ["Disputed after its settlement by its wallet", "its bond stays, too", FEE_BACK, "Compensated"],
+  ["Disputed after its proof", "ends the dispute, the escrow returns", ESCROW_BACK, "DisputeResolved"],
+  [
+    "Disputed after its proof by its wallet",
+    "the bond returns, too",
+    { free: 180n, escrowed: -180n },
+    "DisputeResolved",
+  ],
+  ["Settled, its dispute rejected", "the client has the fee", FEE_BACK, "Compensated"],
+  ["Proven, its dispute rejected", "the escrow returns", ESCROW_BACK, "JobRefunded"],
   ["Refunded, the gateway at fault", "the slash, and no second refund", {}],
   ["Failed", "the slash and nothing else", {}],
   ["Refunded after its acknowledgement", "the slash and nothing else", {}],
 ];
 
 describe("Equivocation of a job that is", () => {
-  for (const [state, end, change] of cases) {
+  for (const [state, end, change, payment] of cases) {
     it(`${state}: ${end}`, async () => {
-      const { world, escrow } = await rich(freshWorld());
+      const { world, escrow, client, worker } = await rich(freshWorld());
       const job = await enter[state](world);
       // What was held in escrow returns and ends the job.
       const status = "escrowed" in change ? 6 : STATUSES.indexOf(statusOf(state as State));
       const before = await books(world);
-      const [event] = await eventsOf(sendEquivocation(world, job), escrow, "WorkerEquivocated");
-      expect(event?.args.status).to.equal(status);
-      expect(event?.args.disputeBefore !== 0n, "the wallet may dispute").to.equal(status === 4);
-      expect(moved(before, await books(world))).to.deep.equal({ ...change, stake: -SLASH });
+      const shown = sendEquivocation(world, job);
+      const [event] = await eventsOf(shown, escrow, "WorkerEquivocated");
+      // The wallet of a settled job has a day for a dispute.
+      const disputeBefore = BigInt(status === 4 ? (await now()) + DAY : 0);
+      const proof = [PROOF_HASH, OTHER_HASH, BigInt(status), disputeBefore];
+      expect([...(event?.args ?? [])]).to.deep.equal([job.id, worker.key.address, ...proof]);
+      const after = await books(world);
+      expect(moved(before, after)).to.deep.equal({ ...change, stake: -SLASH });
       expect((await escrow.jobOf(job.id)).status).to.equal(status);
+      const payments = {
+        Compensated: [client.address, FEE_UNITS, 0n],
+        JobRefunded: [change.free],
+        DisputeResolved: [BigInt(Ruling.WorkerAtFault), 6n, change.free],
+      };
+      for (const [name, values] of Object.entries(payments)) {
+        const told = (await eventsOf(shown, escrow, name)).map(({ args }) => [...args]);
+        const expected = [job.id, client.address, ...values, after.free, after.escrowed];
+        expect(told, name).to.deep.equal(name === payment ? [expected] : []);
+      }
 
       // Once a job: neither the same two nor another two slash again.
       for (const second of [{ proofHash: OTHER_HASH }, { completionTokens: 1 }])

@@ -2,6 +2,7 @@
  * Who gains and loses what in a dispute: by its ending, by where the money was, by who opened it, and by the operator's
  * reserve.
  */
+
 import { expect } from "chai";
 import { type Books, books, moved } from "../support/books.ts";
 import { now } from "../support/chain.ts";
@@ -14,6 +15,7 @@ import {
   sendRuling,
   settledJob,
 } from "../support/disputes.ts";
+import { eventsOf } from "../support/events.ts";
 import { freshWorldWithoutReserve, rich } from "../support/fresh.ts";
 import { sendFinalize } from "../support/jobs.ts";
 import { fundReserve, OPERATOR, STAKE_UNIT, type World } from "../support/world.ts";
@@ -22,10 +24,11 @@ import { fundReserve, OPERATOR, STAKE_UNIT, type World } from "../support/world.
 const SLASH = 500_000_000n;
 const BOND_UNITS = 1_000_000n;
 
-type Ending = (world: World, job: DisputedJob) => Promise<unknown>;
+type Ending = (world: World, job: DisputedJob) => ReturnType<typeof sendRuling>;
 /** What moves; of the operator's reserve, too. */
 type Change = Partial<Books> & { reserve?: bigint };
-type Row = { name: string; end: Ending; change: Change; reserve?: number };
+/** @property told Ruling and status, as the event names them. */
+type Row = { name: string; end: Ending; told: [number, number]; change: Change; reserve?: number };
 const ruled =
   (ruling: number): Ending =>
   (world, job) =>
@@ -35,18 +38,21 @@ const ruled =
 const settledRows: Row[] = [
   {
     name: "worker at fault: the treasury refunds the charge and has the slash",
+    told: [Ruling.WorkerAtFault, 6],
     end: ruled(Ruling.WorkerAtFault),
     change: { free: 60n, treasury: -600_000n, escrow: 600_000n, stake: -SLASH },
   },
   {
     name: "gateway at fault: the operator refunds the charge, the worker keeps its pay and its stake",
+    told: [Ruling.GatewayAtFault, 6],
     end: ruled(Ruling.GatewayAtFault),
     change: { free: 60n, reserve: -60n },
     reserve: 60,
   },
-  { name: "rejected: the charge stands", end: ruled(Ruling.Rejected), change: {} },
+  { name: "rejected: the charge stands", told: [Ruling.Rejected, 4], end: ruled(Ruling.Rejected), change: {} },
   {
     name: "expired: the charge stands and the fee comes back",
+    told: [Ruling.None, 4],
     end: sendExpire,
     change: { free: 6n, treasury: -60_000n, escrow: 60_000n },
   },
@@ -56,24 +62,33 @@ const settledRows: Row[] = [
 const provenRows: Row[] = [
   {
     name: "worker at fault: the escrow returns, the treasury has the slash",
+    told: [Ruling.WorkerAtFault, 6],
     end: ruled(Ruling.WorkerAtFault),
     change: { free: 80n, escrowed: -80n, stake: -SLASH },
   },
   {
     name: "gateway at fault: the escrow returns, the operator pays worker and fee",
+    told: [Ruling.GatewayAtFault, 6],
     end: ruled(Ruling.GatewayAtFault),
     change: { free: 80n, escrowed: -80n, reserve: -60n, worker: 540_000n, treasury: 60_000n, escrow: -600_000n },
     reserve: 60,
   },
   {
     name: "rejected: finalized at once, as if nobody had disputed",
+    told: [Ruling.Rejected, 3],
     end: async (world, job) => {
-      await sendRuling(world, job, Ruling.Rejected);
+      const ruling = await sendRuling(world, job, Ruling.Rejected);
       await sendFinalize(world, job);
+      return ruling;
     },
     change: { free: 20n, escrowed: -80n, worker: 540_000n, treasury: 60_000n, escrow: -600_000n },
   },
-  { name: "expired: the escrow returns in full", end: sendExpire, change: { free: 80n, escrowed: -80n } },
+  {
+    name: "expired: the escrow returns in full",
+    told: [Ruling.None, 6],
+    end: sendExpire,
+    change: { free: 80n, escrowed: -80n },
+  },
 ];
 
 const tables = [
@@ -107,7 +122,7 @@ function changed(before: Standing, after: Standing): Change {
 for (const { from, enter, rows, operatorBond } of tables) {
   for (const party of ["gateway", "client"] as const) {
     describe(`The dispute of a ${from} job, opened by the ${party === "gateway" ? "operator" : "wallet"}`, () => {
-      for (const { name, end, change, reserve: credits = 1_000 } of rows) {
+      for (const { name, end, told, change, reserve: credits = 1_000 } of rows) {
         // The operator's dispute of a proven job needs its bond.
         if (party === "gateway" && BigInt(credits) < operatorBond) continue;
         it(name, async () => {
@@ -125,9 +140,15 @@ for (const { from, enter, rows, operatorBond } of tables) {
           expect(opened.held).to.equal(byWallet ? 0n : operatorBond);
 
           const { ruleFrom } = await escrow.disputeOf(job.id);
-          await end(world, { ...job, openedAt: await now(), ruleFrom: Number(ruleFrom) });
+          const ending = end(world, { ...job, openedAt: await now(), ruleFrom: Number(ruleFrom) });
+          const [resolved] = await eventsOf(ending, escrow, "DisputeResolved");
           const after = await standing(world);
           const rejected = name.startsWith("rejected");
+          const [walletsBond, inEscrow] = [byWallet ? 100n : 0n, from === "proven" ? 80n : 0n];
+          const returned = rejected ? 0n : walletsBond + inEscrow;
+          const account = [opened.books.free + returned, rejected ? inEscrow : 0n];
+          const event = [job.id, client.address, ...told.map(BigInt), returned, ...account];
+          expect([...(resolved?.args ?? [])]).to.deep.equal(event);
           let expected: Change = change;
           if (rejected && byWallet) expected = withWalletsBond(change);
           if (rejected && !byWallet && operatorBond !== 0n) expected = withOperatorsBond(change);

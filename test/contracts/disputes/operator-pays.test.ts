@@ -3,8 +3,15 @@ import { expect } from "chai";
 import { books, moved } from "../support/books.ts";
 import { CHARGE_UNITS, disputedJob, disputedProvenJob, FEE_UNITS, Ruling, sendRuling } from "../support/disputes.ts";
 import { eventsOf } from "../support/events.ts";
-import { freshWorldWithoutReserve, rich } from "../support/fresh.ts";
-import { CLIENT_CREDITS, fundReserve, OPERATOR, OTHER_OPERATOR, type World } from "../support/world.ts";
+import { freshWorld, freshWorldWithoutReserve, rich } from "../support/fresh.ts";
+import {
+  CLIENT_CREDITS,
+  fundReserve,
+  OPERATOR,
+  OTHER_OPERATOR,
+  RESERVE_CREDITS,
+  type World,
+} from "../support/world.ts";
 
 /** The first operator has this reserve, the other one plenty. */
 async function withReserve(reserve: number): Promise<World> {
@@ -107,5 +114,15 @@ describe("A reserve that is held for other disputes", () => {
     await expect(ruling).not.to.emit(escrow, "Compensated");
     expect(await reserveOf(world, OPERATOR)).to.deep.equal([0n, 0n]);
     expect(await token.balanceOf(worker.payout)).to.equal(CHARGE_UNITS - FEE_UNITS);
+  });
+});
+
+describe("The operator's reserve", () => {
+  it("pays while its operator is stopped and while its withdrawal is announced", async () => {
+    const { world, escrow, guardian, operatorAdmin } = await freshWorld();
+    const job = await disputedJob(world);
+    await escrow.connect(guardian).stopOperator(OPERATOR, true);
+    await escrow.connect(operatorAdmin).announceReserveWithdrawal(OPERATOR, RESERVE_CREDITS);
+    await expect(sendRuling(world, job, Ruling.GatewayAtFault)).to.emit(escrow, "OperatorCharged");
   });
 });
