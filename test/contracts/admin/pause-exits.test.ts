@@ -1,9 +1,9 @@
-/** Pause and a stopped operator stop what comes in; every way out, and every job under way, goes on. */
-
+/** Pause, stopped operators, a freeze and another choice stop what comes in; every way out, and every job under way, goes on. */
 import { expect } from "chai";
-import { ethers, nextBlockAt, now } from "../support/chain.ts";
+import { DAY, ethers, nextBlockAt, now } from "../support/chain.ts";
 import {
   disputedJob,
+  disputedProvenJob,
   provenJob,
   Ruling,
   sendDispute,
@@ -25,17 +25,19 @@ import {
   sendLock,
   sendProof,
 } from "../support/jobs.ts";
-import { buyCredits, OPERATOR, OTHER_OPERATOR, type World } from "../support/world.ts";
+import { buyCredits, fundReserve, OPERATOR, OTHER_OPERATOR, type World } from "../support/world.ts";
 
-/** All that a guardian can do, at once. */
-async function stop({ escrow, guardian }: World): Promise<void> {
+/** All that a guardian can do, and all that a wallet can forbid its operator, at once. */
+async function stop({ escrow, guardian, client }: World): Promise<void> {
   const mine = escrow.connect(guardian);
   await mine.setPaused(true);
   for (const operator of [OPERATOR, OTHER_OPERATOR]) await mine.stopOperator(operator, true);
+  await escrow.connect(client).setLimits(true, 0, true);
+  await escrow.connect(client).chooseOperator(OTHER_OPERATOR);
 }
 
-describe("A guardian at its worst", () => {
-  it("stops deposits and locks", async () => {
+describe("A guardian at its worst, and a wallet that froze its spending and left its operator,", () => {
+  it("stop deposits and locks", async () => {
     const world = await freshWorld();
     await stop(world);
     await expectRevert(buyCredits(world, world.client, 100), "Ledger_Paused");
@@ -62,9 +64,21 @@ describe("A guardian at its worst", () => {
     exit("rotateSigners", nothing, (w) =>
       w.escrow.connect(w.operatorAdmin).rotateSigners(OPERATOR, [], [], [w.gateway]),
     ),
+    exit("fundReserve", nothing, (w) => fundReserve(w, 5)),
+    exit(
+      "withdrawReserve by a new admin",
+      async ({ escrow, operatorAdmin, stranger }) => {
+        await escrow.connect(operatorAdmin).announceReserveWithdrawal(OPERATOR, 500);
+        await escrow.connect(operatorAdmin).setOperatorAdmin(OPERATOR, stranger);
+        return Number((await escrow.operatorOf(OPERATOR)).leavesAt);
+      },
+      (w, due) => afterwards(due, () => w.escrow.connect(w.stranger).withdrawReserve(OPERATOR, w.stranger)),
+    ),
     exit("acknowledge", lockJob, sendAcknowledge),
     exit("complete", lockJob, sendComplete),
-    exit("fail", lockJob, (w, job) => w.escrow.connect(w.gateway).fail(job.id, 0)),
+    exit("fail, however late", lockJob, (w, job) =>
+      afterwards(job.lockedAt + 1_000_000, () => w.escrow.connect(w.gateway).fail(job.id, 0)),
+    ),
     exit("refund", lockJob, (w, job) =>
       afterwards(job.lockedAt + 150, () => w.escrow.connect(w.stranger).refund(job.id)),
     ),
@@ -72,20 +86,12 @@ describe("A guardian at its worst", () => {
     exit("finalize", provenJob, (w, job) => afterwards(job.finalizeFrom, () => sendFinalize(w, job))),
     exit("openDispute by the gateway", settledJob, sendDispute),
     exit("openDispute by the wallet", provenJob, (w, job) => sendDispute(w, job, { by: w.client })),
-    exit(
-      "openDispute by a wallet whose bond comes from its stablecoin",
-      async (world) => {
-        const job = await settledJob(world);
-        const { free } = await world.escrow.accountOf(world.client);
-        await world.escrow.connect(world.client).withdraw(free, world.client);
-        await world.token.connect(world.client).approve(world.escrow, 1_000_000n);
-        return job;
-      },
-      (w, job) => sendDispute(w, job, { by: w.client }),
-    ),
     exit("joinDispute", disputedJob, (w, job) => sendJoin(w, job)),
     exit("vote and rule", disputedJob, (w, job) => sendRuling(w, job, Ruling.WorkerAtFault)),
-    exit("expire", disputedJob, sendExpire),
+    exit("expire of a settled job's dispute, however late", disputedJob, (w, job) =>
+      afterwards(job.openedAt + 1_000 * DAY, () => w.escrow.connect(w.stranger).expire(job.id)),
+    ),
+    exit("expire of a proven job's dispute", disputedProvenJob, sendExpire),
     exit("proveEquivocation", settledJob, (w, job) => sendEquivocation(w, job)),
     exit(
       "collectDebt",
@@ -108,7 +114,7 @@ describe("A guardian at its worst", () => {
     }),
   ];
   for (const { name, prepare } of exits) {
-    it(`does not stop ${name}`, async () => {
+    it(`do not stop ${name}`, async () => {
       const world = await freshWorld();
       const leave = await prepare(world);
       await stop(world);
@@ -116,7 +122,7 @@ describe("A guardian at its worst", () => {
     });
   }
 
-  it("does not stop claim", async () => {
+  it("do not stop claim", async () => {
     const { world, escrow, hostile, worker, stranger } = await freshHostileWorld();
     await hostile.setBehaviour(worker.payout, Behaviour.Revert);
     await sendComplete(world, await lockJob(world));

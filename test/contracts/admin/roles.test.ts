@@ -7,21 +7,6 @@ import { sendLock } from "../support/jobs.ts";
 import { buyCredits, OPERATOR } from "../support/world.ts";
 
 describe("Roles of the escrow", () => {
-  it("let owner and guardian pause, resume and stop an operator", async () => {
-    const { escrow, owner, guardian } = await freshBare();
-    for (const [caller, paused] of [
-      [owner, [false, true]],
-      [guardian, [true, false]],
-    ] as const) {
-      await escrow.connect(caller).setPaused(true);
-      expect(await escrow.paused()).to.deep.equal(paused);
-      await escrow.connect(caller).setPaused(false);
-      expect(await escrow.paused()).to.deep.equal([false, false]);
-      await escrow.connect(caller).stopOperator(OPERATOR, true);
-      expect(await escrow.stoppedOperators()).to.equal(1);
-    }
-  });
-
   it("end with their holder: an old guardian can do nothing", async () => {
     const { escrow, guardian, stranger } = await freshBare();
     await escrow.setGuardian(stranger.address);
@@ -63,6 +48,7 @@ describe("A pause", () => {
       [false, [false, true]],
       [true, [true, true]],
       [false, [false, true]],
+      [true, [true, true]],
     ] as const) {
       const setting = escrow.connect(guardian).setPaused(paused);
       await expect(setting)
@@ -72,7 +58,9 @@ describe("A pause", () => {
       await expectRevert(buyCredits(world, client, 100), "Ledger_Paused");
       await expectRevert(sendLock(world), "Ledger_Paused");
     }
+    // It ends both.
     await escrow.connect(owner).setPaused(false);
+    expect(await escrow.paused()).to.deep.equal([false, false]);
     await buyCredits(world, client, 100);
     await sendLock(world);
   });
@@ -88,14 +76,5 @@ describe("A pause", () => {
       await buyCredits(world, client, 100);
       await sendLock(world);
     }
-  });
-
-  it("of both ends by governance's word", async () => {
-    const { escrow, owner, guardian } = await freshBare();
-    await escrow.connect(guardian).setPaused(true);
-    await escrow.connect(owner).setPaused(true);
-    expect(await escrow.paused()).to.deep.equal([true, true]);
-    await escrow.connect(owner).setPaused(false);
-    expect(await escrow.paused()).to.deep.equal([false, false]);
   });
 });

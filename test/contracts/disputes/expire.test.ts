@@ -1,5 +1,4 @@
 /** Silence of the arbiters: anyone ends the dispute after 24 hours, and it costs the protocol. */
-
 import { expect } from "chai";
 import { nextBlockAt } from "../support/chain.ts";
 import {
@@ -34,14 +33,6 @@ describe("expire", () => {
       const dispute = await escrow.disputeOf(job.id);
       expect([dispute.resolved, dispute.ruling]).to.deep.equal([true, BigInt(Ruling.None)]);
       expect((await escrow.jobOf(job.id)).status).to.equal(status);
-    });
-
-    it(`has no last day, paused or not (${from})`, async () => {
-      const { world, escrow, guardian, stranger } = await freshWorld();
-      const job = await enter(world);
-      await escrow.connect(guardian).setPaused(true);
-      await nextBlockAt(job.openedAt + 1_000 * ARBITRATION);
-      await expect(escrow.connect(stranger).expire(job.id)).to.emit(escrow, "DisputeResolved");
     });
 
     it(`comes no later when the wallet joins (${from})`, async () => {

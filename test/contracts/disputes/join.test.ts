@@ -1,5 +1,4 @@
 /** The operator's dispute is the wallet's, too: it adds its own hash before anybody rules. */
-
 import { expect } from "chai";
 import { executeBatch } from "../support/batch.ts";
 import { nextBlockAt, now } from "../support/chain.ts";
@@ -108,17 +107,6 @@ describe("joinDispute", () => {
         .to.emit(world.escrow, "DisputeJoined")
         .withArgs(job.id, world.client.address, hash);
     }
-  });
-
-  it("works while paused, for a wallet that has nothing left, froze its spending and left the operator", async () => {
-    const { world, escrow, client, guardian } = await freshWorld();
-    const job = await disputedJob(world);
-    const mine = escrow.connect(client);
-    await mine.withdraw((await escrow.accountOf(client.address)).free, client.address);
-    await mine.setLimits(true, 0, true);
-    await mine.chooseOperator(0);
-    await escrow.connect(guardian).setPaused(true);
-    await expect(sendJoin(world, job)).to.emit(escrow, "DisputeJoined");
   });
 
   it("beside openDispute in one batch is right whether its operator came first or nobody", async () => {

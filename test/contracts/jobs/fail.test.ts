@@ -1,9 +1,9 @@
 import { expect } from "chai";
-import { ethers, nextBlockAt } from "../support/chain.ts";
+import { ethers } from "../support/chain.ts";
 import { expectRevert, expectTokens } from "../support/expect.ts";
 import { freshWorld } from "../support/fresh.ts";
 import { acknowledgedJob, lockJob } from "../support/jobs.ts";
-import { CLIENT_CREDITS, OPERATOR } from "../support/world.ts";
+import { CLIENT_CREDITS } from "../support/world.ts";
 
 describe("fail", () => {
   for (const [name, make] of [
@@ -41,15 +41,5 @@ describe("fail", () => {
     for (const caller of [otherGateway, operatorAdmin, stranger, client, owner, guardian])
       await expectRevert(escrow.connect(caller).fail(job.id, 0), "Job_NotItsOperator", job.id, caller.address);
     await escrow.connect(secondGateway).fail(job.id, 0);
-  });
-
-  it("is possible at any time, also while paused and by a stopped operator", async () => {
-    const { world, escrow, gateway, guardian } = await freshWorld();
-    const job = await lockJob(world);
-    await escrow.connect(guardian).setPaused(true);
-    await escrow.connect(guardian).stopOperator(OPERATOR, true);
-    await nextBlockAt(job.lockedAt + 1_000_000);
-    await escrow.connect(gateway).fail(job.id, 4);
-    expect((await escrow.jobOf(job.id)).status).to.equal(5);
   });
 });

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { ethers } from "../support/chain.ts";
 import { deployEscrow } from "../support/escrow-factory.ts";
 import { expectRevert } from "../support/expect.ts";
-import { freshBare, freshHostileWorld, freshWorld } from "../support/fresh.ts";
+import { freshBare, freshHostileWorld } from "../support/fresh.ts";
 import { buyCredits, OPERATOR, provide } from "../support/world.ts";
 
 const UNITS = 10_000n;
@@ -67,20 +67,6 @@ describe("deposit", () => {
     await escrow.connect(stranger).deposit(100, OPERATOR);
     expect(await hostile.hookSucceeded()).to.equal(false);
     expect(await hostile.hookResult()).to.equal(escrow.interface.encodeErrorResult("ReentrancyGuardReentrantCall", []));
-  });
-
-  it("never lets free and escrowed credits together outgrow 40 bits: a refund always fits", async () => {
-    const { world, escrow, stranger, gateway } = await freshWorld();
-    const most = 2n ** 40n - 1n;
-    await provide(world, stranger, 2n * most * UNITS);
-    await escrow.connect(stranger).deposit(most, OPERATOR);
-    const id = "0x0000000000000000000000000000aaaa";
-    await escrow.connect(gateway).lock(stranger.address, 1, id, 5_000, 100, most);
-    await expect(escrow.connect(stranger).deposit(100, OPERATOR))
-      .to.be.revertedWithCustomError(escrow, "SafeCastOverflowedUintDowncast")
-      .withArgs(40, most + 100n);
-    await escrow.connect(gateway).fail(id, 0);
-    expect((await escrow.accountOf(stranger.address)).free).to.equal(most);
   });
 
   it("accepts only a token of six decimals", async () => {

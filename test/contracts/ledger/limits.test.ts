@@ -1,8 +1,7 @@
 /** What a wallet allows its operator to lock: daily limit and freeze switch. */
-
 import { expect } from "chai";
 import { DAY, nextBlockAt, now } from "../support/chain.ts";
-import { expectRevert, expectTokens } from "../support/expect.ts";
+import { expectRevert } from "../support/expect.ts";
 import { freshWorld } from "../support/fresh.ts";
 import { lockJob, sendComplete, sendLock } from "../support/jobs.ts";
 import { CLIENT_CREDITS, type World } from "../support/world.ts";
@@ -126,12 +125,6 @@ describe("The daily limit", () => {
     await lockJob(world);
     await expectOverLimit(world, { spent: 80, limit: 80, wanted: 40 });
   });
-
-  it("does not hold back the wallet's own money", async () => {
-    const { escrow, client, token } = await freshWorld();
-    await escrow.connect(client).setLimits(true, 1, true);
-    await expectTokens(escrow.connect(client).withdraw(5_000, client.address), token, client, 50_000_000n);
-  });
 });
 
 describe("The freeze switch", () => {
@@ -142,17 +135,5 @@ describe("The freeze switch", () => {
       await expectRevert(sendLock(world, { gateway }), "Limits_Frozen", client.address);
     await escrow.connect(client).setLimits(true, 1_000, false);
     await sendLock(world);
-  });
-
-  it("leaves open jobs alone: they settle, fail and are refunded", async () => {
-    const { world, escrow, client, gateway, stranger } = await freshWorld();
-    const jobs = [await lockJob(world), await lockJob(world), await lockJob(world)] as const;
-    await escrow.connect(client).setLimits(false, 0, true);
-    await sendComplete(world, jobs[0]);
-    await escrow.connect(gateway).fail(jobs[1].id, 0);
-    await nextBlockAt(jobs[2].lockedAt + 150);
-    await escrow.connect(stranger).refund(jobs[2].id);
-    const { free, escrowed } = await escrow.accountOf(client.address);
-    expect([free, escrowed]).to.deep.equal([BigInt(CLIENT_CREDITS - 60), 0n]);
   });
 });

@@ -1,5 +1,4 @@
 /** An operator's reserve: its skin in the game. What it pays for is told in disputes. */
-
 import { expect } from "chai";
 import { ethers, nextBlockAt, now } from "../support/chain.ts";
 import { disputedProvenJob, sendExpire } from "../support/disputes.ts";
@@ -62,13 +61,6 @@ describe("fundReserve", () => {
     await provide({ escrow, token }, stranger, UNITS);
     await hostile.setFee(1);
     await expectRevert(escrow.connect(stranger).fundReserve(OPERATOR, 1), "Ledger_InexactTransfer", UNITS - 1n, UNITS);
-  });
-
-  it("works while paused: what backs disputes is never shut out", async () => {
-    const world = await freshBare();
-    await world.escrow.connect(world.guardian).setPaused(true);
-    await fundReserve(world, 5);
-    expect(await reserveOf(world)).to.include({ reserve: 5 });
   });
 
   it("never lets reserve and held bonds together outgrow 40 bits: a bond always finds room to return", async () => {
@@ -165,13 +157,6 @@ describe("withdrawReserve", () => {
     await expectRevert(mine.withdrawReserve(OPERATOR, stranger.address), "Operator_ReserveStays", OPERATOR, 0, due + 1);
   });
 
-  it("needs an announcement", async () => {
-    const { escrow, operatorAdmin, stranger } = await freshWorld();
-    await expect(
-      escrow.connect(operatorAdmin).withdrawReserve(OPERATOR, stranger.address),
-    ).to.be.revertedWithCustomError(escrow, "Operator_ReserveStays");
-  });
-
   it("pays what is at hand when that is less than announced; held bonds stay", async () => {
     const { world, escrow, operatorAdmin, stranger, token } = await freshWorld();
     const due = await announce(world, 2 ** 40 - 1);
@@ -195,21 +180,6 @@ describe("withdrawReserve", () => {
         .to.be.revertedWithCustomError(escrow, "Ledger_InvalidReceiver")
         .withArgs(receiver);
     }
-  });
-
-  it("works while paused, for a new admin, and for a stopped operator", async () => {
-    const { world, escrow, guardian, operatorAdmin, stranger, token } = await freshWorld();
-    const due = await announce(world, 500);
-    await escrow.connect(guardian).setPaused(true);
-    await escrow.connect(guardian).stopOperator(OPERATOR, true);
-    await escrow.connect(operatorAdmin).setOperatorAdmin(OPERATOR, stranger.address);
-    await nextBlockAt(due);
-    await expect(escrow.connect(stranger).withdrawReserve(OPERATOR, stranger.address)).to.changeTokenBalance(
-      ethers,
-      token,
-      stranger,
-      500n * UNITS,
-    );
   });
 
   it("changes nothing when the token refuses the receiver, and cannot be re-entered", async () => {
