@@ -106,20 +106,4 @@ describe("After the deployment", () => {
       0n,
     ]);
   });
-
-  it("each contract's history of ownership ends with the timelock", async () => {
-    const world = await freshly(deployed);
-    const { timelock, owner: deployer } = world;
-    for (const name of ["escrow", "catalog", "registry", "treasury", "panel"] as const) {
-      const contract = world[name];
-      const topic = ethers.id("OwnershipTransferred(address,address)");
-      const logs = await ethers.provider.getLogs({
-        address: await contract.getAddress(),
-        topics: [topic],
-        fromBlock: 0,
-      });
-      const owners = logs.map(({ topics }) => ethers.getAddress(`0x${topics[2]?.slice(26)}`));
-      expect(owners, name).to.deep.equal([deployer.address, await timelock.getAddress()]);
-    }
-  });
 });

@@ -1,23 +1,12 @@
 /** What only governance can do is done through the deployed governor and timelock, for real, and within its bounds. */
-
 import type { HardhatEthersSigner } from "@nomicfoundation/hardhat-ethers/types";
 import { expect } from "chai";
 import { someAddress } from "../support/actors.ts";
-import { DAY, nextBlockAt, now } from "../support/chain.ts";
+import { nextBlockAt } from "../support/chain.ts";
 import { expectRevert, expectTokens } from "../support/expect.ts";
-import {
-  decide,
-  freshGovernedWorld,
-  hashed,
-  queuedProposal,
-  timelockDelay,
-  votingDelay,
-  votingPeriod,
-} from "../support/governance.ts";
-import { lockJob, sendComplete, sendLock } from "../support/jobs.ts";
-import { addSigners, LISTING, MODEL, OTHER_MODEL } from "../support/world.ts";
-
-const NOTICE = 14 * DAY;
+import { decide, freshGovernedWorld, hashed, queuedProposal } from "../support/governance.ts";
+import { sendLock } from "../support/jobs.ts";
+import { addSigners, LISTING } from "../support/world.ts";
 
 describe("A vote", () => {
   it("admits operators, sets the cap of compensations, appoints arbiters, names treasury and guardian and lists models, all in one decision", async () => {
@@ -59,30 +48,5 @@ describe("A vote", () => {
     await nextBlockAt(queued.readyAt);
     await expectRevert(governor.execute(...hashed(queued)), "Admin_FeeAboveCap", 2_001, 2_000);
     expect(await escrow.paused()).to.deep.equal([false, false]);
-  });
-
-  it("retires a model, fourteen days ahead; until its date it works and from it on it does not", async () => {
-    const { world, escrow, catalog, governor, token, stranger, worker } = await freshGovernedWorld();
-    // A date some days after what a vote and the notice take together.
-    const retiresAt = (await now()) + votingDelay + votingPeriod + timelockDelay + NOTICE + 3 * DAY;
-    const data = catalog.interface.encodeFunctionData("scheduleRetirement", [MODEL, retiresAt]);
-    const proposal = await queuedProposal(world, [[catalog, data]]);
-    expect((await catalog.modelAt(MODEL)).retiresAt).to.equal(0);
-    await nextBlockAt(retiresAt - NOTICE);
-    await expect(governor.connect(stranger).execute(...hashed(proposal)))
-      .to.emit(catalog, "RetirementScheduled")
-      .withArgs(MODEL, 2, retiresAt);
-    expect(await catalog.termsOf(MODEL)).to.not.equal(0);
-
-    await nextBlockAt(retiresAt - 1);
-    const last = await lockJob(world);
-    await nextBlockAt(retiresAt);
-    await expectRevert(sendLock(world), "Job_ModelNotActive", MODEL);
-    expect(await catalog.termsOf(MODEL)).to.equal(0);
-    // What was locked in time is answered and paid on its terms, and the other models go on.
-    await nextBlockAt(retiresAt + 60);
-    await expect(sendComplete(world, last)).to.emit(escrow, "JobSettled");
-    expect(await token.balanceOf(worker.payout)).to.equal(540_000);
-    await sendLock(world, { model: OTHER_MODEL });
   });
 });

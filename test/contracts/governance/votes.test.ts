@@ -1,5 +1,4 @@
 /** SVC as votes: by the holder's word, by signature, as of the snapshot; and as permits. */
-
 import { expect } from "chai";
 import { ethers, mineAt, now } from "../support/chain.ts";
 import { expectRevert } from "../support/expect.ts";
@@ -27,17 +26,6 @@ async function proposed(world: World): Promise<bigint> {
 }
 
 describe("Votes", () => {
-  it("are nobody's until they are delegated, and follow the tokens then", async () => {
-    const { svc, owner, stranger, client } = await freshGovernedWorld();
-    await svc.connect(owner).transfer(stranger.address, AMOUNT);
-    expect(await svc.getVotes(stranger.address)).to.equal(0);
-    await svc.connect(stranger).delegate(client.address);
-    expect(await svc.getVotes(client.address)).to.equal(AMOUNT);
-    expect(await svc.delegates(stranger.address)).to.equal(client.address);
-    await svc.connect(stranger).transfer(owner.address, AMOUNT - 1n);
-    expect(await svc.getVotes(client.address)).to.equal(1);
-  });
-
   it("count as of the snapshot: what is bought later does not, what is sold later does", async () => {
     const { world, svc, governor, owner, stranger, client } = await freshGovernedWorld();
     await svc.connect(owner).transfer(client.address, AMOUNT);
@@ -50,39 +38,6 @@ describe("Votes", () => {
     expect(await governor.proposalVotes(id)).to.deep.equal([0n, AMOUNT, 0n]);
     await expectRevert(governor.connect(client).castVote(id, Vote.Against), "GovernorAlreadyCastVote", client.address);
     await expectRevert(governor.connect(owner).castVote(id, 3), "GovernorInvalidVoteType");
-  });
-
-  it("are not the stake's: staked SVC votes for nobody", async () => {
-    const { svc, registry, workerOwner } = await freshGovernedWorld();
-    expect(await svc.balanceOf(registry)).to.be.greaterThan(0n);
-    expect(await svc.getVotes(await registry.getAddress())).to.equal(0);
-    expect(await svc.getVotes(workerOwner.address)).to.equal(0);
-  });
-
-  it("can be delegated by signature, once, in time", async () => {
-    const { world, svc, owner, client, stranger } = await freshGovernedWorld();
-    await svc.connect(owner).transfer(client.address, AMOUNT);
-    const types = {
-      Delegation: [
-        { name: "delegatee", type: "address" },
-        { name: "nonce", type: "uint256" },
-        { name: "expiry", type: "uint256" },
-      ],
-    };
-    const sign = async (expiry: number) =>
-      ethers.Signature.from(
-        await client.signTypedData(await domainOf(world), types, { delegatee: stranger.address, nonce: 0, expiry }),
-      );
-    const late = (await now()) - 1;
-    const old = await sign(late);
-    await expectRevert(svc.delegateBySig(stranger.address, 0, late, old.v, old.r, old.s), "VotesExpiredSignature");
-    const expiry = (await now()) + 1_000;
-    const { v, r, s } = await sign(expiry);
-    await svc.connect(stranger).delegateBySig(stranger.address, 0, expiry, v, r, s);
-    expect(await svc.getVotes(stranger.address)).to.equal(AMOUNT);
-    await expect(svc.delegateBySig(stranger.address, 0, expiry, v, r, s))
-      .to.be.revertedWithCustomError(svc, "InvalidAccountNonce")
-      .withArgs(client.address, 1);
   });
 });
 
