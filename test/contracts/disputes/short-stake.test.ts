@@ -1,8 +1,7 @@
 /** What a client gets when the slash could not take its whole amount: the job's fee, no more. */
 import { expect } from "chai";
 import { type Books, books, moved } from "../support/books.ts";
-import { mineAt, now } from "../support/chain.ts";
-import { disputedJob, Ruling, sendEquivocation, sendRuling, settledJob } from "../support/disputes.ts";
+import { disputedJob, Ruling, sendRuling } from "../support/disputes.ts";
 import { freshWorld, rich } from "../support/fresh.ts";
 import { stakeTermsInForce, topUp } from "../support/stake.ts";
 import type { World } from "../support/world.ts";
@@ -77,33 +76,6 @@ describe("A ruling against a worker with little stake", () => {
     expect(await movedBy(world, () => sendRuling(world, second, Ruling.GatewayAtFault))).to.deep.equal({
       free: 160n,
       escrowed: -100n,
-    });
-  });
-
-  it("takes what was in force at the lock: a rise since then makes no stake fall short", async () => {
-    const world = await rich(freshWorld());
-    await world.registry.scheduleStakeTerms(2n * MINIMUM, 2n * MINIMUM);
-    const risen = (await now()) + Number(await world.registry.unbondingPeriod());
-    await mineAt(risen - 60);
-    const job = await disputedJob(world, { by: world.client });
-    await mineAt(risen);
-    expect(await world.registry.slashAmount()).to.equal(2n * MINIMUM);
-    await sendRuling(world, job, Ruling.WorkerAtFault);
-    expect((await world.registry.workerAt(world.worker.id)).stake).to.equal(MINIMUM - 500_000_000n);
-    expect(await world.registry.slashOf(job.id)).to.deep.equal([BigInt(world.worker.id), true]);
-  });
-});
-
-describe("Equivocation of a worker with little stake", () => {
-  it("costs it what there is; the client has the fee back", async () => {
-    const world = await withSlash(SLASH);
-    const [first, second] = [await settledJob(world), await settledJob(world)];
-    await sendEquivocation(world, first);
-    expect(await movedBy(world, () => sendEquivocation(world, second))).to.deep.equal({
-      free: 6n,
-      treasury: -60_000n,
-      escrow: 60_000n,
-      stake: SLASH - MINIMUM,
     });
   });
 });

@@ -1,20 +1,9 @@
 /** What stands behind the arguments of `openDispute` is for arbiters to read: the contract takes the call as if it were not there. */
-
 import { expect } from "chai";
 import { type Hex, keccak256, toBytes } from "viem";
 import { withDelivery } from "../../../protocol/delivery.ts";
 import { executeBatch, items } from "../support/batch.ts";
-import { nextBlockAt } from "../support/chain.ts";
-import {
-  disputedJob,
-  disputedProvenJob,
-  Ruling,
-  sendEquivocation,
-  sendJoin,
-  settledJob,
-  storedDispute,
-} from "../support/disputes.ts";
-import { expectRevert } from "../support/expect.ts";
+import { disputedJob, settledJob, storedDispute } from "../support/disputes.ts";
 import { freshWorld } from "../support/fresh.ts";
 import { type Job, PROOF_HASH } from "../support/jobs.ts";
 import type { World } from "../support/world.ts";
@@ -76,44 +65,5 @@ describe("A statement behind openDispute", () => {
     const short = await executeBatch(world, gateway, [plain.slice(0, -2), plain.slice(0, -64)]);
     expect(short.failures.map(({ reason }) => reason)).to.deep.equal(["0x", "0x"]);
     expect((await escrow.disputeOf(job.id)).openedAt).to.equal(0n);
-  });
-});
-
-describe("An arbiter's batch of what statements refute", () => {
-  it("cannot meet a wallet's own hash that its arbiter did not see: from the second in which votes count, nobody can join", async () => {
-    for (const enter of [disputedJob, disputedProvenJob]) {
-      const { world, escrow, panel, arbiters } = await freshWorld();
-      const job = await enter(world);
-      await nextBlockAt(job.ruleFrom - 1);
-      await expectRevert(panel.connect(arbiters[0]).voteMany([job.id], Ruling.Rejected), "Panel_TooEarly");
-      await nextBlockAt(job.ruleFrom);
-      await panel.connect(arbiters[0]).voteMany([job.id], Ruling.Rejected);
-      await expectRevert(sendJoin(world, job), "Job_TooLate");
-      await panel.connect(arbiters[1]).voteMany([job.id], Ruling.Rejected);
-      expect((await escrow.disputeOf(job.id)).ruling).to.equal(BigInt(Ruling.Rejected));
-    }
-  });
-
-  it("is not voided by a conviction of the worker while it is on its way: a settled job's dispute stays open", async () => {
-    const { world, escrow, panel, arbiters } = await freshWorld();
-    const jobs = [await disputedJob(world), await disputedJob(world)];
-    await nextBlockAt(Math.max(...jobs.map(({ ruleFrom }) => ruleFrom)));
-    await sendEquivocation(world, jobs[0] as Job);
-    const ids = jobs.map(({ id }) => id);
-    for (const arbiter of arbiters.slice(0, 2)) await panel.connect(arbiter).voteMany(ids, Ruling.Rejected);
-    for (const id of ids) expect((await escrow.disputeOf(id)).ruling).to.equal(BigInt(Ruling.Rejected));
-  });
-
-  it("is voided as a whole by a job whose dispute ended before it was mined: no vote is half counted", async () => {
-    const { world, panel, arbiters } = await freshWorld();
-    const [settled, proven] = [await disputedJob(world), await disputedProvenJob(world)];
-    await nextBlockAt(Math.max(settled.ruleFrom, proven.ruleFrom));
-    await sendEquivocation(world, proven);
-    await expect(panel.connect(arbiters[0]).voteMany([settled.id, proven.id], Ruling.Rejected))
-      .to.be.revertedWithCustomError(panel, "Panel_NotOpen")
-      .withArgs(proven.id);
-    expect(await panel.votesFor(settled.id, Ruling.Rejected)).to.equal(0n);
-    await panel.connect(arbiters[0]).voteMany([settled.id], Ruling.Rejected);
-    expect(await panel.votesFor(settled.id, Ruling.Rejected)).to.equal(1n);
   });
 });

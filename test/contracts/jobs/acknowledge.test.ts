@@ -73,13 +73,6 @@ describe("acknowledge", () => {
     await expectRevert(escrow.acknowledge(changed, byGateway, byWorker), "Job_NotAssigned");
   });
 
-  it("takes the Assignment of any signer of the operator", async () => {
-    const world = await freshWorld();
-    const job = await lockJob(world);
-    await sendAcknowledge(world, job, { assignedBy: world.secondGateway });
-    expect((await world.escrow.jobOf(job.id)).status).to.equal(2);
-  });
-
   it("takes a signer's own call for its Assignment, and nobody else's", async () => {
     const { world, escrow, gateway, secondGateway, otherGateway, stranger, worker } = await freshWorld();
     const job = await lockJob(world);

@@ -24,15 +24,6 @@ describe("acknowledge needs an eligible worker", () => {
     await acknowledgedJob(world, { worker, model: OTHER_MODEL });
   });
 
-  it("refuses a worker from the moment it starts unbonding, and takes it back when it cancels", async () => {
-    const { world, registry, worker, workerOwner } = await freshWorld();
-    const job = await lockJob(world);
-    await registry.connect(workerOwner).startUnbonding(worker.key.address);
-    await expectRevert(sendAcknowledge(world, job), "Job_WorkerNotEligible");
-    await registry.connect(workerOwner).cancelUnbonding(worker.key.address);
-    await sendAcknowledge(world, job);
-  });
-
   it("refuses a worker below the minimum stake, also when the minimum rises", async () => {
     const { world, registry, worker } = await freshWorld();
     const minimum = await registry.minimumStake();

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { nextBlockAt } from "../support/chain.ts";
 import { freshWorld } from "../support/fresh.ts";
-import { acknowledgedJob, lockJob } from "../support/jobs.ts";
+import { lockJob } from "../support/jobs.ts";
 import { CLIENT_CREDITS, type World } from "../support/world.ts";
 
 describe("refund", () => {
@@ -28,13 +28,4 @@ describe("refund", () => {
       expect((await escrow.jobOf(job.id)).status).to.equal(6);
     });
   }
-
-  it("returns an acknowledged job's escrow too", async () => {
-    const { world, escrow, client, stranger } = await freshWorld();
-    const job = await acknowledgedJob(world);
-    await nextBlockAt(job.lockedAt + 150);
-    await escrow.connect(stranger).refund(job.id);
-    const account = await escrow.accountOf(client.address);
-    expect([account.free, account.escrowed]).to.deep.equal([BigInt(CLIENT_CREDITS), 0n]);
-  });
 });

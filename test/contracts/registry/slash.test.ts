@@ -1,5 +1,4 @@
 /** What a slash takes, from whom, and on whose word. */
-
 import { expect } from "chai";
 import { jobId } from "../support/actors.ts";
 import { ethers, nextBlockAt, now } from "../support/chain.ts";
@@ -98,15 +97,6 @@ describe("A slash", () => {
       expect(await registry.slashOf(before.id)).to.deep.equal([BigInt(worker.id), true]);
     });
   }
-
-  it("is not lowered or raised by an announcement", async () => {
-    const { world, registry, worker } = await freshWorld();
-    const job = await acknowledgedJob(world);
-    await registry.scheduleStakeTerms(MINIMUM, MINIMUM);
-    await expect(sendEquivocation(world, job))
-      .to.emit(registry, "WorkerSlashed")
-      .withArgs(worker.id, worker.key.address, job.id, 4, SLASH, MINIMUM - SLASH, true);
-  });
 
   it("puts the worker out of work at once, and its open jobs can still be paid", async () => {
     const { world, escrow, registry, worker } = await freshWorld();

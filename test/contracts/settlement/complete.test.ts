@@ -40,13 +40,6 @@ describe("complete", () => {
     });
   });
 
-  it("settles a proven job with the proven Completion at once", async () => {
-    const { world, escrow, token, worker } = await freshWorld();
-    const job = await provenJob(world);
-    await expectTokens(sendComplete(world, job), token, worker.payout, PAID);
-    expect((await escrow.jobOf(job.id)).status).to.equal(4);
-  });
-
   it("does not settle a proven job with another Completion of its worker", async () => {
     const world = await freshWorld();
     const job = await provenJob(world);

@@ -10,8 +10,6 @@ import {
   otherFields,
   PROOF_HASH,
   provenJob,
-  sendAcknowledge,
-  sendComplete,
   sendFinalize,
   sendProof,
   settledValues,
@@ -45,18 +43,6 @@ describe("submitProof", () => {
       escrow.submitProof(completionOf(job, { completionTokens: 4_000 }), signature),
     ).to.be.revertedWithCustomError(escrow, "Job_NotTheWorker");
   });
-
-  it("does not pay a silent worker for its replacement's hash once that one is acknowledged", async () => {
-    const { world, token, worker, rival } = await freshWorld();
-    const job = await acknowledgedJob(world);
-    // The first worker is silent; the gateway offers the job to the rival and waits until that is mined.
-    await sendAcknowledge(world, job, { worker: rival, attempt: 2 });
-    // The rival's Completion is public once the settlement waits to be mined: the first worker signs the same hash.
-    for (const sender of [world.stranger, world.workerOwner])
-      await expectRevert(sendProof(world, job, { worker, sender }), "Job_NotTheWorker", job.id, worker.key.address);
-    await sendComplete(world, job, { worker: rival });
-    expect([await token.balanceOf(worker.payout), await token.balanceOf(rival.payout)]).to.deep.equal([0n, 540_000n]);
-  });
 });
 
 describe("finalize", () => {
@@ -82,15 +68,6 @@ describe("finalize", () => {
       .to.emit(escrow, "JobSettled")
       .withArgs(...(await settledValues(world, job, { r: digest.padEnd(66, "0") as Hex, vs: zeroHash })));
     expect(await escrow.liabilities()).to.deep.equal([BigInt(RESERVE_CREDITS + CLIENT_CREDITS - 60), 0n]);
-  });
-
-  it("leaves a job that nobody can dispute any more", async () => {
-    const world = await freshWorld();
-    const job = await provenJob(world);
-    await nextBlockAt(job.finalizeFrom + 5);
-    await sendFinalize(world, job);
-    // The time for a dispute was before the finalization.
-    expect(job.lockedAt + Number((await storedJob(world, job.id)).deadline)).to.equal(job.finalizeFrom);
   });
 
   it("takes the proven Completion and no other", async () => {
