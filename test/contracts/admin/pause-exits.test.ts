@@ -4,7 +4,6 @@ import { DAY, ethers, nextBlockAt, now } from "../support/chain.ts";
 import {
   disputedJob,
   disputedProvenJob,
-  provenJob,
   Ruling,
   sendDispute,
   sendEquivocation,
@@ -19,6 +18,7 @@ import { Behaviour } from "../support/hostile.ts";
 import {
   acknowledgedJob,
   lockJob,
+  provenJob,
   sendAcknowledge,
   sendComplete,
   sendFinalize,

@@ -3,10 +3,10 @@ import { expect } from "chai";
 import { AUTHORIZATION_KEY, authorizationOf, requireAuthorization } from "../support/authorizations.ts";
 import { executeBatch, items } from "../support/batch.ts";
 import { mineAt } from "../support/chain.ts";
-import { disputedJob, disputedProvenJob, provenJob, Ruling, sendRuling, settledJob } from "../support/disputes.ts";
+import { disputedJob, disputedProvenJob, Ruling, sendRuling, settledJob } from "../support/disputes.ts";
 import { freshHostileWorldWithoutReserve, rich } from "../support/fresh.ts";
 import { Behaviour, type HostileWorld } from "../support/hostile.ts";
-import { acknowledgedJob, lockJob } from "../support/jobs.ts";
+import { acknowledgedJob, lockJob, provenJob } from "../support/jobs.ts";
 import { NO_SIGNATURE, signAuthorization } from "../support/sign.ts";
 import { fundReserve } from "../support/world.ts";
 

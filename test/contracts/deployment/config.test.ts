@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { ConfigError, type Env, readConfig, readTarget } from "../../../scripts/deploy/config.ts";
+import { protocolModule } from "../../../scripts/deploy/protocol-module.ts";
 import { DEFAULT_DURATIONS, DEFAULT_GOVERNANCE } from "../../../scripts/deploy/protocol-settings.ts";
 import { someAddress } from "../support/actors.ts";
 
@@ -29,6 +30,11 @@ function errorOf(env: Env, chainId: number): string {
 }
 
 describe("Settings of a deployment", () => {
+  it("admit at least one operator: without any, no job could ever be locked", () => {
+    const { settings } = readConfig({}, 31337);
+    expect(() => protocolModule({ ...settings, operators: [] })).to.throw("without an operator");
+  });
+
   it("need nothing on the development chain", () => {
     const { settings } = readConfig({}, 31337);
     expect(settings).to.deep.equal({

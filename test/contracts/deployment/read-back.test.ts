@@ -81,6 +81,13 @@ describe("The read-back of a deployment", function () {
     await chain.client.setCode({ address, bytecode });
   }
 
+  it("comes after a deployment that names the error with which a contract refuses its settings", async () => {
+    const config = readConfig({ DEPLOY_WINDOWS: '{"unbonding": 1}' }, CHAIN_ID);
+    const journal = join(folder, "refused");
+    const refused = await runModule({ rpcUrl: chain.rpcUrl, chainId: CHAIN_ID, journal, config }).catch(String);
+    expect(refused).to.match(/Protocol#InferenceEscrow.* custom error Admin_InvalidWindow\("unbonding", 1, \d+\)/);
+  });
+
   it("finds a deployment as the settings want it", async () => {
     expect(await findings()).to.deep.equal([]);
   });

@@ -1,5 +1,4 @@
 /** The wallet's day after its worker equivocated: it disputes the charge of a settled job without a bond, once, and nobody else does. */
-
 import { expect } from "chai";
 import type { Completion } from "../../../protocol/messages.ts";
 import { type Books, books, moved } from "../support/books.ts";
@@ -11,7 +10,6 @@ import {
   disputedJob,
   FEE_UNITS,
   OTHER_HASH,
-  provenJob,
   Ruling,
   sendDispute,
   sendEquivocation,
@@ -23,7 +21,7 @@ import {
 } from "../support/disputes.ts";
 import { expectRevert } from "../support/expect.ts";
 import { freshWorld, freshWorldWithoutReserve, rich } from "../support/fresh.ts";
-import { completionOf, type Job, lockJob, PROOF_HASH, sendComplete, sendFinalize } from "../support/jobs.ts";
+import { completionOf, type Job, lockJob, PROOF_HASH, provenJob, sendComplete, sendFinalize } from "../support/jobs.ts";
 import { NO_SIGNATURE, signCompletion } from "../support/sign.ts";
 import { CLIENT_CREDITS, OPERATOR, type World } from "../support/world.ts";
 

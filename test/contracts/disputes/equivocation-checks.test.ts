@@ -1,11 +1,10 @@
 /** What two Completions must be to punish: different, of one job, by its worker's signature or proof, in time. */
-
 import { expect } from "chai";
 import { DAY, nextBlockAt } from "../support/chain.ts";
-import { acknowledgedJob, equivocationArgs, provenJob, sendEquivocation, settledJob } from "../support/disputes.ts";
+import { equivocationArgs, sendEquivocation, settledJob } from "../support/disputes.ts";
 import { expectRevert } from "../support/expect.ts";
 import { freshWorld } from "../support/fresh.ts";
-import { sendAcknowledge, sendComplete, signedCompletion } from "../support/jobs.ts";
+import { acknowledgedJob, provenJob, sendAcknowledge, sendComplete, signedCompletion } from "../support/jobs.ts";
 import { HIGH_S, NO_SIGNATURE, signCompletion } from "../support/sign.ts";
 import type { World } from "../support/world.ts";
 

@@ -4,7 +4,6 @@ import { DEFAULT_DURATIONS } from "../../../scripts/deploy/protocol-settings.ts"
 import { type Books, books, moved } from "../support/books.ts";
 import { DAY, freshly, nextBlockAt, now } from "../support/chain.ts";
 import {
-  acknowledgedJob,
   disputedJob,
   FEE_UNITS,
   OTHER_HASH,
@@ -18,7 +17,7 @@ import {
 import { eventsOf } from "../support/events.ts";
 import { expectRevert } from "../support/expect.ts";
 import { freshWorld, rich } from "../support/fresh.ts";
-import { PROOF_HASH } from "../support/jobs.ts";
+import { acknowledgedJob, PROOF_HASH } from "../support/jobs.ts";
 import { STATES, STATUSES, type State, statusOf } from "../support/states.ts";
 import { deployWorld, type World } from "../support/world.ts";
 

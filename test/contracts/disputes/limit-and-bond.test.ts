@@ -1,12 +1,10 @@
 /** What bounds the number of disputes: eight at a time of settled jobs by the operator, bonds for all others. */
-
 import { expect } from "chai";
 import { someAddress } from "../support/actors.ts";
 import {
   BOND,
   disputedJob,
   disputedProvenJob,
-  provenJob,
   Ruling,
   sendDispute,
   sendEquivocation,
@@ -17,7 +15,7 @@ import {
 } from "../support/disputes.ts";
 import { expectRevert, expectTokens } from "../support/expect.ts";
 import { freshWorld, freshWorldWithoutReserve } from "../support/fresh.ts";
-import { lockJob, sendComplete } from "../support/jobs.ts";
+import { lockJob, provenJob, sendComplete } from "../support/jobs.ts";
 import { buyCredits, fundReserve, OPERATOR, provide, RESERVE_CREDITS, type World } from "../support/world.ts";
 
 const openDisputes = async (world: World) => Number((await world.escrow.accountOf(world.client.address)).openDisputes);

@@ -2,22 +2,13 @@
  * Who gains and loses what in a dispute: by its ending, by where the money was, by who opened it, and by the operator's
  * reserve.
  */
-
 import { expect } from "chai";
 import { type Books, books, moved } from "../support/books.ts";
 import { now } from "../support/chain.ts";
-import {
-  type DisputedJob,
-  provenJob,
-  Ruling,
-  sendDispute,
-  sendExpire,
-  sendRuling,
-  settledJob,
-} from "../support/disputes.ts";
+import { type DisputedJob, Ruling, sendDispute, sendExpire, sendRuling, settledJob } from "../support/disputes.ts";
 import { eventsOf } from "../support/events.ts";
 import { freshWorldWithoutReserve, rich } from "../support/fresh.ts";
-import { sendFinalize } from "../support/jobs.ts";
+import { provenJob, sendFinalize } from "../support/jobs.ts";
 import { fundReserve, OPERATOR, STAKE_UNIT, type World } from "../support/world.ts";
 
 /** 500 SVC, in stake units. */

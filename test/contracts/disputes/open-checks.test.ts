@@ -1,13 +1,12 @@
 /** What a dispute must show: another hash, and what the job's worker stands behind: by its proof on record, or by its signature. */
-
 import { expect } from "chai";
 import { signingKey } from "../support/actors.ts";
 import { nextBlockAt } from "../support/chain.ts";
-import { OTHER_HASH, provenJob, sendDispute, settledJob } from "../support/disputes.ts";
+import { OTHER_HASH, sendDispute, settledJob } from "../support/disputes.ts";
 import { eventsOf } from "../support/events.ts";
 import { expectRevert } from "../support/expect.ts";
 import { freshWorld } from "../support/fresh.ts";
-import { completionOf, type Job, lockJob, otherFields, PROOF_HASH, sendComplete } from "../support/jobs.ts";
+import { completionOf, type Job, lockJob, otherFields, PROOF_HASH, provenJob, sendComplete } from "../support/jobs.ts";
 import { HIGH_S, NO_SIGNATURE, signCompletion } from "../support/sign.ts";
 import type { World } from "../support/world.ts";
 

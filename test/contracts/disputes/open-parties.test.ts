@@ -1,18 +1,10 @@
 /** Who may open a dispute, what it costs, and what is written down about it. */
 import { expect } from "chai";
 import { nextBlockAt, now } from "../support/chain.ts";
-import {
-  ARBITRATION,
-  BOND,
-  OTHER_HASH,
-  provenJob,
-  sendDispute,
-  settledJob,
-  storedDispute,
-} from "../support/disputes.ts";
+import { ARBITRATION, BOND, OTHER_HASH, sendDispute, settledJob, storedDispute } from "../support/disputes.ts";
 import { expectRevert } from "../support/expect.ts";
 import { freshWorld } from "../support/fresh.ts";
-import { PROOF_HASH } from "../support/jobs.ts";
+import { PROOF_HASH, provenJob } from "../support/jobs.ts";
 import { buyCredits, CLIENT_CREDITS, OPERATOR, RESERVE_CREDITS, type World } from "../support/world.ts";
 
 /** With the end of the job's own window, which a dispute by the operator waits for. */

@@ -1,11 +1,10 @@
 /** When a dispute can be opened: both sides of each bound, and once a job. */
-
 import { expect } from "chai";
 import { nextBlockAt } from "../support/chain.ts";
-import { disputedProvenJob, provenJob, Ruling, sendDispute, sendRuling, settledJob } from "../support/disputes.ts";
+import { disputedProvenJob, Ruling, sendDispute, sendRuling, settledJob } from "../support/disputes.ts";
 import { expectRevert } from "../support/expect.ts";
 import { freshWorld } from "../support/fresh.ts";
-import { lockJob, sendComplete } from "../support/jobs.ts";
+import { lockJob, provenJob, sendComplete } from "../support/jobs.ts";
 
 const parties = ["gateway", "client"] as const;
 

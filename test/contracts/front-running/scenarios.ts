@@ -1,9 +1,9 @@
 /** Honest calls that wait to be mined, each in the last second in which it can be, with the payout that is due. */
 import { items } from "../support/batch.ts";
 import type { Books } from "../support/books.ts";
-import { disputedJob, disputedProvenJob, provenJob, Ruling, settledJob } from "../support/disputes.ts";
+import { disputedJob, disputedProvenJob, Ruling, settledJob } from "../support/disputes.ts";
 import type { Pending } from "../support/front-running.ts";
-import { acknowledgedJob, type Job, lockJob, sendAcknowledge } from "../support/jobs.ts";
+import { acknowledgedJob, type Job, lockJob, provenJob, sendAcknowledge } from "../support/jobs.ts";
 import type { World } from "../support/world.ts";
 import { accusing, call, completing, disputing, proving, ruling } from "./pending.ts";
 

@@ -1,12 +1,9 @@
 import { expect } from "chai";
 import { freshly } from "../support/chain.ts";
 import { freshHostileWorld, freshWorld } from "../support/fresh.ts";
-import { deployCrowd } from "./crowd.ts";
-import { gasOfDisputes } from "./dispute-gas.ts";
-import { type Ending, endings, gasPerEnding } from "./endings.ts";
-import { type Flow, gasPerJob } from "./measure.ts";
-import { gasOfOperations, gasOfWorstCase } from "./operations.ts";
-import { differences, type GasTable, page, readPage, readSnapshot, writeSnapshot } from "./snapshot.ts";
+import { deployCrowd, type Ending, endings, type Flow, gasPerEnding, gasPerJob } from "./batches.ts";
+import { differences, type GasTable, page, readPage, tableOf, writePage } from "./page.ts";
+import { gasOfDisputes, gasOfOperations, gasOfWorstCase } from "./single-calls.ts";
 
 const SIZES = [1, 8, 32, 64];
 
@@ -56,11 +53,12 @@ describe("Gas", () => {
 
   it("is what was committed (`npm run gas` measures and commits it anew)", () => {
     if (process.env["UPDATE_GAS"]) {
-      writeSnapshot(table);
+      writePage(table);
       console.log(page(table));
     }
-    expect(differences(table, readSnapshot())).to.deep.equal([]);
-    expect(readPage()).to.equal(page(readSnapshot()));
+    const committed = tableOf(readPage());
+    expect(differences(table, committed)).to.deep.equal([]);
+    expect(readPage()).to.equal(page(committed));
   });
 
   it("of a whole job stays within its budget", () => {

@@ -1,18 +1,10 @@
 /** Whoever sends a call chooses its gas: too little must never turn a payment into a refusal, or half of a ruling into a whole one. */
 import { items } from "../support/batch.ts";
 import { DAY, mineAt } from "../support/chain.ts";
-import {
-  disputedJob,
-  disputedProvenJob,
-  provenJob,
-  Ruling,
-  sendRuling,
-  sendVote,
-  settledJob,
-} from "../support/disputes.ts";
+import { disputedJob, disputedProvenJob, Ruling, sendRuling, sendVote, settledJob } from "../support/disputes.ts";
 import { freshHostileWorld, freshHostileWorldWithoutReserve, rich } from "../support/fresh.ts";
 import { Behaviour, type HostileWorld } from "../support/hostile.ts";
-import { type Job, lockJob } from "../support/jobs.ts";
+import { type Job, lockJob, provenJob } from "../support/jobs.ts";
 import { type Call, expectAllOrNothing } from "./sweep.ts";
 
 async function onEscrow(world: HostileWorld, from: Call["from"], data: string | Promise<string>): Promise<Call> {

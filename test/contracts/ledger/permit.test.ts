@@ -1,11 +1,11 @@
 import type { HardhatEthersSigner } from "@nomicfoundation/hardhat-ethers/types";
 import { expect } from "chai";
-import { getAddress } from "viem";
 import { ethers, now, prepared } from "../support/chain.ts";
+import { deployEscrow } from "../support/escrow-factory.ts";
 import { expectRevert } from "../support/expect.ts";
 import { freshBare } from "../support/fresh.ts";
 import { PERMIT_TYPES } from "../support/sign.ts";
-import { type BareWorld, CHAIN_ID, deployBare, OPERATOR, provide } from "../support/world.ts";
+import { type BareWorld, CHAIN_ID, OPERATOR } from "../support/world.ts";
 
 const UNITS = 10_000n;
 
@@ -78,10 +78,13 @@ describe("depositWithPermit", () => {
   });
 
   it("falls back to the allowance of a token that knows no permit", async () => {
+    const world = await freshBare();
+    const { owner, client } = world;
     const token = await ethers.deployContract("PermitlessStablecoin");
-    const world = await deployBare({ stablecoin: getAddress(await token.getAddress()) });
-    const { escrow, client } = world;
-    await provide(world, client, 100n * UNITS);
+    const escrow = await deployEscrow(world, { token });
+    await escrow.admitOperator(owner);
+    await token.mint(client, 100n * UNITS);
+    await token.connect(client).approve(escrow, 100n * UNITS);
     await escrow.connect(client).depositWithPermit(100, OPERATOR, 0, 27, ethers.ZeroHash, ethers.ZeroHash);
     expect((await escrow.accountOf(client.address)).free).to.equal(100);
   });

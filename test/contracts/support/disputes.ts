@@ -5,7 +5,7 @@ import { answerHash } from "../../../protocol/answer-hash.ts";
 import type { Completion } from "../../../protocol/messages.ts";
 import { nextBlockAt, now } from "./chain.ts";
 import { fieldsOf } from "./fields.ts";
-import { acknowledgedJob, type Job, lockJob, provenJob, sendComplete, signedCompletion } from "./jobs.ts";
+import { type Job, lockJob, provenJob, sendComplete, signedCompletion } from "./jobs.ts";
 import type { Signature } from "./sign.ts";
 import type { Worker, World } from "./world.ts";
 
@@ -110,8 +110,6 @@ export async function sendEquivocation(world: World, job: Job, second?: Partial<
   const args = await equivocationArgs(world, job, second);
   return await world.escrow.connect(world.stranger).proveEquivocation(...args);
 }
-
-export { acknowledgedJob, provenJob };
 
 /** The stored dispute, by field name. */
 export async function storedDispute(world: World, job: Job): Promise<Record<string, unknown>> {

@@ -1,15 +1,42 @@
-/** Gas of a whole job, from the receipts of the transactions a gateway sends for it. */
+/** Gas of whole jobs and of their ends, in batches of distinct clients and workers. */
+import type { HardhatEthersSigner } from "@nomicfoundation/hardhat-ethers/types";
 import type { ContractTransactionResponse } from "ethers";
 import { getAddress, type Hex } from "viem";
 import { jobId, signingKey } from "../support/actors.ts";
 import { authorizationOf } from "../support/authorizations.ts";
-import { now } from "../support/chain.ts";
+import { items } from "../support/batch.ts";
+import { mineAt, now } from "../support/chain.ts";
 import { acknowledgement, completeArgs, type Job, LOCK_TOKENS } from "../support/jobs.ts";
 import { NO_SIGNATURE, signAuthorization } from "../support/sign.ts";
-import { MODEL, type World } from "../support/world.ts";
-import type { Pair } from "./crowd.ts";
+import { buyCredits, deployWorld, MODEL, registerWorker, type Worker, type World } from "../support/world.ts";
+
+// Many clients and workers, each with storage of its own: a batch of one wallet's jobs would look cheaper than it
+// is.
+
+const CROWD = 64;
+
+export type Pair = { client: HardhatEthersSigner; worker: Worker };
+
+/** 64 clients with credits and 64 workers whose payout address, like the treasury's, holds tokens already. */
+export async function deployCrowd(): Promise<World & { pairs: Pair[] }> {
+  const world = await deployWorld();
+  const pairs: Pair[] = [];
+  for (let i = 0; i < CROWD; i++) {
+    const client = world.others[i];
+    if (client === undefined) throw new Error("too few accounts");
+    await buyCredits(world, client, 1_000);
+    pairs.push({ client, worker: await registerWorker(world, `worker ${i}`) });
+  }
+  // A first payment writes a zero balance to non-zero (+17,100 gas) once per payee, not once per job.
+  for (const { worker } of pairs) await world.token.mint(worker.payout, 1);
+  await world.token.mint(await world.treasury.getAddress(), 1);
+  return { ...world, pairs };
+}
+
+// Gas of a whole job, from the receipts of the transactions a gateway sends for it.
 
 export type Flow = "fused" | "authorized" | "acknowledged" | "shared";
+
 export type JobGas = { lock: number; acknowledge: number; complete: number; total: number };
 
 /**
@@ -90,4 +117,43 @@ export async function send(world: World, items: string[]): Promise<number> {
   })) as ContractTransactionResponse;
   const receipt = await transaction.wait();
   return Number(receipt?.gasUsed ?? 0n);
+}
+
+// Gas of the calls that end jobs without the fast path, in batches of distinct clients and workers.
+
+type Item = (world: World, job: Job, pair: Pair) => string | Promise<string>;
+
+const acknowledge: Item = (world, job, { worker }) => items(world).acknowledge(job, { worker });
+
+const submitProof: Item = (world, job, { worker }) => items(world).submitProof(job, { worker });
+
+/** What comes before each measured call, after the lock, and how many seconds to wait for it. */
+export const endings = {
+  submitProof: { before: [acknowledge], wait: 0, item: submitProof },
+  finalize: { before: [acknowledge, submitProof], wait: 3_700, item: (world, job) => items(world).finalize(job) },
+  fail: { before: [acknowledge], wait: 0, item: (world, job) => items(world).fail(job, 1) },
+  refund: { before: [], wait: 150, item: (world, job) => items(world).refund(job) },
+} as const satisfies Record<string, { before: readonly Item[]; wait: number; item: Item }>;
+
+export type Ending = keyof typeof endings;
+
+/** Gas an item of a batch of `pairs.length`. */
+export async function gasPerEnding(world: World, pairs: Pair[], ending: Ending): Promise<number> {
+  const { before, wait, item } = endings[ending];
+  const ids = pairs.map(() => jobId());
+  const args = (i: number) =>
+    [pairs[i]?.client.address ?? "", MODEL, ids[i] ?? "", LOCK_TOKENS, 80, 2 ** 40 - 1] as const;
+  await send(
+    world,
+    pairs.map((_, i) => world.escrow.interface.encodeFunctionData("lock", [...args(i)])),
+  );
+  const lockedAt = await now();
+  const encode = (make: Item) =>
+    Promise.all(pairs.map((pair, i) => make(world, { id: ids[i] as Job["id"], lockedAt }, pair)));
+  for (const step of before) await send(world, await encode(step));
+  if (wait > 0) await mineAt((await now()) + wait);
+  const gas = await send(world, await encode(item));
+  const first = (await world.escrow.jobOf(ids[0] ?? "")).status;
+  if (first <= 2n) throw new Error(`${ending} left the job in state ${first}`);
+  return Math.round(gas / pairs.length);
 }
