@@ -1,12 +1,10 @@
 /** The treasury's share of a batch: one transfer at its end, of the exact sum of what its jobs owe. */
-
 import { expect } from "chai";
 import { zeroHash } from "viem";
 import { executeBatch, items } from "../support/batch.ts";
 import { books } from "../support/books.ts";
 import { nextBlockAt, now } from "../support/chain.ts";
-import { eventsOf } from "../support/events.ts";
-import { expectTokens } from "../support/expect.ts";
+import { eventsOf, expectTokens } from "../support/expect.ts";
 import { freshHostileWorld, freshWorld } from "../support/fresh.ts";
 import { Behaviour } from "../support/hostile.ts";
 import { lockJob, provenJob } from "../support/jobs.ts";

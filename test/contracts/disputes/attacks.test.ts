@@ -14,7 +14,7 @@ import {
   sendRuling,
   settledJob,
 } from "../support/disputes.ts";
-import { eventsOf } from "../support/events.ts";
+import { eventsOf } from "../support/expect.ts";
 import { freshWorld } from "../support/fresh.ts";
 import { acknowledgedJob, completionOf, type Job, lockJob, sendProof } from "../support/jobs.ts";
 import { NO_SIGNATURE, signCompletion } from "../support/sign.ts";

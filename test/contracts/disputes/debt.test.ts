@@ -1,22 +1,26 @@
 /** A treasury that is short: what arrives is credited, the rest is a debt that anyone can have paid. */
-
 import { expect } from "chai";
 import { someAddress } from "../support/actors.ts";
 import { books } from "../support/books.ts";
-import { ethers } from "../support/chain.ts";
+import { DAY, ethers, mineAt, nextBlockAt, now } from "../support/chain.ts";
 import {
   CHARGE_UNITS,
   disputedJob,
   disputedProvenJob,
   FEE_UNITS,
   Ruling,
+  sendDispute,
+  sendEquivocation,
   sendExpire,
   sendRuling,
+  sendVote,
+  settledJob,
   WORKER_UNITS,
 } from "../support/disputes.ts";
 import { expectRevert, expectTokens } from "../support/expect.ts";
 import { freshWorld, freshWorldWithoutReserve } from "../support/fresh.ts";
-import { CLIENT_CREDITS, fundReserve, type World } from "../support/world.ts";
+import { type Job, lockJob, sendComplete } from "../support/jobs.ts";
+import { addSigners, CLIENT_CREDITS, fundReserve, type World } from "../support/world.ts";
 
 /** 50 stablecoin units: a quarter of the cap of a day, for the jobs of one operator. */
 const ALLOWANCE = 50_000_000n;
@@ -154,5 +158,207 @@ describe("Compensation", () => {
     await escrow.setTreasury(await treasury.getAddress());
     await escrow.collectDebt(job.id);
     expect((await escrow.accountOf(world.client.address)).free).to.equal(CLIENT_CREDITS - 60);
+  });
+});
+
+// What the treasury can be charged on a UTC day: the cap, a quarter of it for one operator's jobs; what exceeds it waits as debt.
+
+/** A treasury with enough, no reserve, this cap, and the clock at the second minute of a UTC day. */
+async function capped(credits: number): Promise<World> {
+  const world = await freshWorldWithoutReserve();
+  await world.token.mint(world.treasury, 100_000_000n);
+  await world.escrow.setCompensationCap(credits);
+  await mineAt((Math.floor((await now()) / DAY) + 1) * DAY + 60);
+  return world;
+}
+
+/** A job of 60 credits for which the treasury is charged. */
+async function blamed(world: World): Promise<Job> {
+  const job = await disputedJob(world, { by: world.client });
+  await sendRuling(world, job, Ruling.GatewayAtFault);
+  return job;
+}
+
+/** A job of 60 credits for which the treasury is charged, of another worker. */
+async function blamedOfRival(world: World): Promise<Job> {
+  const job = await lockJob(world);
+  await sendComplete(world, job, { worker: world.rival });
+  await sendDispute(world, job, { by: world.client, worker: world.rival });
+  await sendRuling(world, job, Ruling.GatewayAtFault);
+  return job;
+}
+
+const paidFor = async ({ escrow }: World, { id }: { id: string }) => {
+  const { granted, paid } = await escrow.compensationOf(id);
+  return [granted, paid];
+};
+const collect = ({ escrow, stranger }: World, { id }: Job) => escrow.connect(stranger).collectDebt(id);
+
+describe("One operator's jobs", () => {
+  for (const [cap, paid] of [
+    [241, CHARGE_UNITS],
+    [240, CHARGE_UNITS],
+    [239, 597_500n],
+    [4, 10_000n],
+    [1, 2_500n],
+    [0, 0n],
+  ] as const) {
+    it(`have a quarter of ${cap} credits: of 60 owed ${paid} units are paid, the rest waits`, async () => {
+      const world = await capped(cap);
+      const job = await blamed(world);
+      expect(await paidFor(world, job)).to.deep.equal([CHARGE_UNITS, paid]);
+      await books(world);
+      if (paid === CHARGE_UNITS) return;
+      await expectRevert(collect(world, job), "Dispute_NothingPaid", job.id, CHARGE_UNITS - paid, 0);
+    });
+  }
+
+  it("share their quarter: the second job of the day gets what the first one left", async () => {
+    const world = await capped(300);
+    const jobs = [await blamed(world), await blamed(world), await blamed(world)] as const;
+    expect(await paidFor(world, jobs[0])).to.deep.equal([CHARGE_UNITS, CHARGE_UNITS]);
+    expect(await paidFor(world, jobs[1])).to.deep.equal([CHARGE_UNITS, 150_000n]);
+    expect(await paidFor(world, jobs[2])).to.deep.equal([CHARGE_UNITS, 0n]);
+  });
+
+  it("leave the other operators theirs; four operators use up the day, and the fifth's waits", async () => {
+    const world = await capped(240);
+    const { escrow, owner, client, others } = world;
+    const jobs = [await blamed(world)];
+    for (let i = 0; i < 4; i++) {
+      const gateway = others[i];
+      if (gateway === undefined) throw new Error("too few accounts");
+      await escrow.admitOperator(owner.address);
+      await addSigners(world, 3 + i, owner, [gateway]);
+      await escrow.connect(client).chooseOperator(3 + i);
+      const job = await lockJob(world, { gateway });
+      await sendComplete(world, job, { gateway });
+      await sendDispute(world, job, { by: client });
+      await sendRuling(world, job, Ruling.GatewayAtFault);
+      jobs.push(job);
+    }
+    const paid = await Promise.all(jobs.map(async (job) => (await paidFor(world, job))[1]));
+    expect(paid).to.deep.equal([CHARGE_UNITS, CHARGE_UNITS, CHARGE_UNITS, CHARGE_UNITS, 0n]);
+    const last = jobs[4] as Job;
+    await expectRevert(collect(world, last), "Dispute_NothingPaid", last.id, CHARGE_UNITS, 0);
+  });
+});
+
+describe("The UTC day", () => {
+  it("ends at midnight: a debt is refused in its last second and paid in the next one", async () => {
+    const world = await capped(240);
+    const { escrow } = world;
+    const [first, second] = [await blamed(world), await blamed(world)];
+    const midnight = (Math.floor((await now()) / DAY) + 1) * DAY;
+    await nextBlockAt(midnight - 1);
+    await expectRevert(collect(world, second), "Dispute_NothingPaid");
+    await nextBlockAt(midnight);
+    await expect(collect(world, second)).to.emit(escrow, "Compensated");
+    expect(await paidFor(world, second)).to.deep.equal(await paidFor(world, first));
+  });
+
+  it("of a ruling is the one in which it is mined: two before midnight share, one at midnight has all", async () => {
+    const world = await capped(240);
+    const midnight = (Math.floor((await now()) / DAY) + 1) * DAY;
+    await mineAt(midnight - 60);
+    const jobs = [];
+    for (const at of [midnight - 2, midnight - 1, midnight]) {
+      const job = await disputedJob(world, { by: world.client });
+      await sendVote(world, job, Ruling.GatewayAtFault);
+      jobs.push({ job, at });
+    }
+    for (const { job, at } of jobs) {
+      await nextBlockAt(at);
+      await sendVote(world, job, Ruling.GatewayAtFault, world.arbiters[1]);
+    }
+    const paid = await Promise.all(jobs.map(async ({ job }) => (await paidFor(world, job))[1]));
+    expect(paid).to.deep.equal([CHARGE_UNITS, 0n, CHARGE_UNITS]);
+  });
+
+  it("counts collected debts like rulings: whoever collects first leaves the rest of the day to the others", async () => {
+    const world = await capped(240);
+    const jobs = [await blamed(world), await blamed(world), await blamed(world)] as const;
+    await mineAt((await now()) + DAY);
+    await collect(world, jobs[2]);
+    await expectRevert(collect(world, jobs[1]), "Dispute_NothingPaid");
+    const late = await blamed(world);
+    expect(await paidFor(world, late)).to.deep.equal([CHARGE_UNITS, 0n]);
+    await mineAt((await now()) + DAY);
+    await collect(world, jobs[1]);
+    await expectRevert(collect(world, late), "Dispute_NothingPaid");
+    await mineAt((await now()) + 5 * DAY);
+    await collect(world, late);
+    await books(world);
+  });
+
+  it("carries nothing over: five days without a compensation give no sixth more", async () => {
+    const world = await capped(240);
+    await mineAt((await now()) + 5 * DAY);
+    const jobs = [await blamed(world), await blamed(world)] as const;
+    expect(await paidFor(world, jobs[0])).to.deep.equal([CHARGE_UNITS, CHARGE_UNITS]);
+    expect(await paidFor(world, jobs[1])).to.deep.equal([CHARGE_UNITS, 0n]);
+  });
+});
+
+describe("The cap counts", () => {
+  it("the fee of an expired dispute before the refund of the next job", async () => {
+    const world = await capped(240);
+    await sendExpire(world, await disputedJob(world, { by: world.client }));
+    const job = await blamed(world);
+    expect(await paidFor(world, job)).to.deep.equal([CHARGE_UNITS, CHARGE_UNITS - FEE_UNITS]);
+  });
+
+  it("the fee of an equivocation before the refund of the next job", async () => {
+    const world = await capped(240);
+    const equivocated = await settledJob(world);
+    await sendEquivocation(world, equivocated);
+    const job = await blamedOfRival(world);
+    expect(await paidFor(world, job)).to.deep.equal([CHARGE_UNITS, CHARGE_UNITS - FEE_UNITS]);
+  });
+
+  it("the pay of a worker before the refund of the next job", async () => {
+    const world = await capped(240);
+    const hidden = await disputedProvenJob(world, { by: world.client });
+    await sendRuling(world, hidden, Ruling.GatewayAtFault);
+    const job = await blamed(world);
+    expect(await paidFor(world, job)).to.deep.equal([CHARGE_UNITS, CHARGE_UNITS - WORKER_UNITS]);
+  });
+
+  it("nothing that an operator paid", async () => {
+    const world = await freshWorld();
+    await world.escrow.setCompensationCap(0);
+    const { free } = await world.escrow.accountOf(world.client.address);
+    await blamed(world);
+    expect((await world.escrow.accountOf(world.client.address)).free).to.equal(free);
+  });
+
+  it("nothing that did not arrive: an empty treasury uses up no day", async () => {
+    const world = await capped(240);
+    const { treasury, token, stranger } = world;
+    await treasury.pay(token, stranger.address, await token.balanceOf(treasury));
+    const jobs = [await blamed(world), await blamed(world)] as const;
+    // The fee of the second job arrived between the rulings.
+    expect((await paidFor(world, jobs[0]))[1]).to.equal(60_000n);
+    expect((await paidFor(world, jobs[1]))[1]).to.equal(60_000n);
+    await token.mint(treasury, 10_000_000n);
+    await collect(world, jobs[0]);
+    expect(await paidFor(world, jobs[0])).to.deep.equal([CHARGE_UNITS, CHARGE_UNITS - 60_000n]);
+  });
+});
+
+describe("setCompensationCap", () => {
+  it("holds at once: what waits is paid up to a higher one, and nothing more after a lower one", async () => {
+    const world = await capped(0);
+    const { escrow } = world;
+    const job = await blamed(world);
+    expect(await paidFor(world, job)).to.deep.equal([CHARGE_UNITS, 0n]);
+    await escrow.setCompensationCap(100);
+    await collect(world, job);
+    expect(await paidFor(world, job)).to.deep.equal([CHARGE_UNITS, 250_000n]);
+    await escrow.setCompensationCap(99);
+    await expectRevert(collect(world, job), "Dispute_NothingPaid", job.id, 350_000, 0);
+    await escrow.setCompensationCap(240);
+    await collect(world, job);
+    expect(await paidFor(world, job)).to.deep.equal([CHARGE_UNITS, CHARGE_UNITS]);
   });
 });

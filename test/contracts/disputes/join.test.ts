@@ -1,7 +1,7 @@
 /** The operator's dispute is the wallet's, too: it adds its own hash before anybody rules. */
 import { expect } from "chai";
 import { executeBatch } from "../support/batch.ts";
-import { nextBlockAt, now } from "../support/chain.ts";
+import { actingAs, nextBlockAt, now } from "../support/chain.ts";
 import {
   type DisputedJob,
   disputedJob,
@@ -15,7 +15,6 @@ import {
 } from "../support/disputes.ts";
 import { expectRevert } from "../support/expect.ts";
 import { freshWorld } from "../support/fresh.ts";
-import { actingAs } from "../support/impersonate.ts";
 import { completionOf, PROOF_HASH } from "../support/jobs.ts";
 import { NO_SIGNATURE, signCompletion } from "../support/sign.ts";
 import { buyCredits, type World } from "../support/world.ts";

@@ -11,7 +11,7 @@ import { freshWorld, rich } from "../support/fresh.ts";
 import { endByStrangers, inOneBlock } from "../support/front-running.ts";
 import { acknowledgedJob, PROOF_HASH } from "../support/jobs.ts";
 import { NO_SIGNATURE } from "../support/sign.ts";
-import { call, proving } from "./pending.ts";
+import { call, proving } from "./scenarios.ts";
 
 async function started() {
   const world = await rich(freshWorld());

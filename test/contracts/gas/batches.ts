@@ -10,8 +10,7 @@ import { acknowledgement, completeArgs, type Job, LOCK_TOKENS } from "../support
 import { NO_SIGNATURE, signAuthorization } from "../support/sign.ts";
 import { buyCredits, deployWorld, MODEL, registerWorker, type Worker, type World } from "../support/world.ts";
 
-// Many clients and workers, each with storage of its own: a batch of one wallet's jobs would look cheaper than it
-// is.
+// Many clients and workers, each with storage of its own: a batch of one wallet's jobs would look cheaper than it is.
 
 const CROWD = 64;
 

@@ -2,12 +2,10 @@
  * Who may call what: every function of every contract that changes state is in this table, and each that is not open to everyone is
  * refused to everyone else. A new function fails the first test until somebody decides whose it is.
  */
-
 import { expect } from "chai";
-import { ethers } from "../support/chain.ts";
+import { actingAs, ethers } from "../support/chain.ts";
 import { expectRevert } from "../support/expect.ts";
 import { freshGovernedWorld } from "../support/governance.ts";
-import { actingAs } from "../support/impersonate.ts";
 import type { World } from "../support/world.ts";
 
 /** The error that tells a caller that a function is not its own. */

@@ -1,5 +1,4 @@
 /** Wallets with an authorization key: each lock needs that key's signature, so that operator and worker together take what was signed. */
-
 import { expect } from "chai";
 import { getAddress, type Hex } from "viem";
 import type { Authorization } from "../../../protocol/messages.ts";
@@ -12,11 +11,9 @@ import {
   requireAuthorization,
   sendLockAuthorized,
 } from "../support/authorizations.ts";
-import { executeBatch } from "../support/batch.ts";
+import { answerAtOnce, executeBatch } from "../support/batch.ts";
 import { nextBlockAt, now } from "../support/chain.ts";
-import { answerAtOnce } from "../support/collusion.ts";
-import { accountWith, jobWith } from "../support/events.ts";
-import { expectRevert } from "../support/expect.ts";
+import { accountWith, expectRevert, jobWith } from "../support/expect.ts";
 import { freshWorld, freshWorldWithoutReserve } from "../support/fresh.ts";
 import { lockJob, sendComplete, sendLock, storedJob } from "../support/jobs.ts";
 import { NO_SIGNATURE, signAuthorization, signCompletion } from "../support/sign.ts";

@@ -1,8 +1,7 @@
 import { expect } from "chai";
 import { jobId } from "../support/actors.ts";
 import { nextBlockAt, now } from "../support/chain.ts";
-import { accountWith, jobWith } from "../support/events.ts";
-import { expectRevert, expectTokens } from "../support/expect.ts";
+import { accountWith, expectRevert, expectTokens, jobWith } from "../support/expect.ts";
 import { freshWorld } from "../support/fresh.ts";
 import { lockJob, sendComplete, sendLock, storedJob } from "../support/jobs.ts";
 import {

@@ -1,11 +1,9 @@
 /** A wallet chooses the one operator that may lock its credits: by its deposit or by a call, and as often as it likes. */
 import { expect } from "chai";
-import { executeBatch } from "../support/batch.ts";
+import { answerAtOnce, executeBatch } from "../support/batch.ts";
 import { ethers } from "../support/chain.ts";
-import { answerAtOnce } from "../support/collusion.ts";
 import { sendDispute, settledJob } from "../support/disputes.ts";
-import { expectRevert } from "../support/expect.ts";
-import { fieldsOf } from "../support/fields.ts";
+import { expectRevert, fieldsOf } from "../support/expect.ts";
 import { freshBare, freshWorld } from "../support/fresh.ts";
 import { lockJob, sendLock } from "../support/jobs.ts";
 import { buyCredits, OPERATOR, OTHER_OPERATOR, provide, type World } from "../support/world.ts";

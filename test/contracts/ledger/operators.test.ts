@@ -1,12 +1,10 @@
 /** Who may lock and end jobs: operators that governance admits, and the signers that their admins name. */
-
 import type { HardhatEthersSigner } from "@nomicfoundation/hardhat-ethers/types";
 import { expect } from "chai";
 import { executeBatch } from "../support/batch.ts";
 import { ethers, nextBlockAt, now } from "../support/chain.ts";
 import { sendDispute, settledJob } from "../support/disputes.ts";
-import { expectRevert } from "../support/expect.ts";
-import { fieldsOf } from "../support/fields.ts";
+import { expectRevert, fieldsOf } from "../support/expect.ts";
 import { freshBare, freshWorld } from "../support/fresh.ts";
 import { inOneBlock } from "../support/front-running.ts";
 import { acknowledgedJob, acknowledgement, lockJob, sendAcknowledge, sendComplete, sendLock } from "../support/jobs.ts";

@@ -1,11 +1,10 @@
 /** What a slash takes, from whom, and on whose word. */
 import { expect } from "chai";
 import { jobId } from "../support/actors.ts";
-import { ethers, nextBlockAt, now } from "../support/chain.ts";
+import { actingAs, ethers, nextBlockAt, now } from "../support/chain.ts";
 import { disputedJob, Ruling, sendEquivocation, sendRuling } from "../support/disputes.ts";
 import { expectRevert, expectTokens } from "../support/expect.ts";
 import { freshWorld } from "../support/fresh.ts";
-import { actingAs } from "../support/impersonate.ts";
 import { acknowledgedJob, lockJob, sendAcknowledge, sendComplete } from "../support/jobs.ts";
 import { stakeTermsInForce, topUp } from "../support/stake.ts";
 import { STAKE_UNIT, type World } from "../support/world.ts";

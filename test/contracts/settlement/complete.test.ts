@@ -1,10 +1,25 @@
+/** The gateway's settlement, what it checks, and its bounds in time, which the worker's proof has, too. */
 import { expect } from "chai";
 import { answerHash } from "../../../protocol/answer-hash.ts";
+import { decodeUsageWord } from "../../../protocol/words.ts";
 import { nextBlockAt } from "../support/chain.ts";
-import { expectRevert, expectTokens } from "../support/expect.ts";
+import { eventsOf, expectRevert, expectTokens } from "../support/expect.ts";
 import { freshWorld } from "../support/fresh.ts";
-import { lockJob, otherFields, provenJob, sendComplete, settledValues, storedJob } from "../support/jobs.ts";
-import { CLIENT_CREDITS, RESERVE_CREDITS } from "../support/world.ts";
+import {
+  acknowledgedJob,
+  completionOf,
+  type Job,
+  lockJob,
+  otherFields,
+  provenJob,
+  sendAcknowledge,
+  sendComplete,
+  sendProof,
+  settledValues,
+  storedJob,
+} from "../support/jobs.ts";
+import { signCompletion } from "../support/sign.ts";
+import { CLIENT_CREDITS, provide, RESERVE_CREDITS, registerWorker, type World } from "../support/world.ts";
 
 const CHARGED = 60n;
 const FEE = CHARGED * 1_000n;
@@ -60,3 +75,150 @@ describe("complete", () => {
       .withArgs(job.id, world.rival.key.address);
   });
 });
+
+describe("What complete checks", () => {
+  it("is its operator's alone", async () => {
+    const { world, otherGateway, operatorAdmin, stranger, client, owner } = await freshWorld();
+    const job = await lockJob(world);
+    for (const gateway of [otherGateway, operatorAdmin, stranger, client, owner])
+      await expectRevert(sendComplete(world, job, { gateway }), "Job_NotItsOperator", job.id, gateway.address);
+  });
+
+  it("verifies the signed hash: another hash than the worker's is another signer", async () => {
+    const { world, escrow, worker } = await freshWorld();
+    const job = await acknowledgedJob(world);
+    const signature = await signCompletion(escrow, worker.key, completionOf(job));
+    for (const changed of otherFields(job))
+      await expectRevert(sendComplete(world, job, { ...changed, signature }), "Job_NotTheWorker");
+    const open = await lockJob(world);
+    const stolen = await signCompletion(escrow, worker.key, completionOf(open));
+    await expect(
+      sendComplete(world, open, { proofHash: answerHash("another"), signature: stolen }),
+    ).to.be.revertedWithCustomError(escrow, "Job_WorkerNotEligible");
+  });
+
+  it("charges the lesser of the worker's and the gateway's count", async () => {
+    const { world, escrow } = await freshWorld();
+    const cases = [
+      [3_000, 700, 700, 40],
+      [700, 3_000, 700, 40],
+      [3_000, 2_999, 2_999, 60],
+      [4_000, 4_000, 4_000, 80],
+    ] as const;
+    for (const [completionTokens, countedTokens, billed, credits] of cases) {
+      const job = await lockJob(world);
+      const completing = sendComplete(world, job, { completionTokens, countedTokens });
+      const [settled] = await eventsOf(completing, escrow, "JobSettled");
+      expect(settled?.args.credits).to.equal(credits);
+      expect(decodeUsageWord(settled?.args.usage)).to.include({ completionTokens, billedTokens: billed });
+    }
+  });
+
+  it("never charges more than the lock, whatever was signed", async () => {
+    const { world, escrow, token, worker } = await freshWorld();
+    const job = await lockJob(world);
+    const completing = sendComplete(world, job, { completionTokens: 4_294_967_295, countedTokens: 4_294_967_295 });
+    await expectTokens(completing, token, worker.payout, 80n * 9_000n);
+    expect((await escrow.accountOf(world.client.address)).escrowed).to.equal(0);
+  });
+
+  it("checks the wallet it is told", async () => {
+    const { world, escrow, stranger, otherGateway } = await freshWorld();
+    const job = await lockJob(world);
+    await expect(sendComplete(world, job, { wallet: stranger.address }))
+      .to.be.revertedWithCustomError(escrow, "Settlement_WrongWallet")
+      .withArgs(job.id, stranger.address);
+    await provide(world, otherGateway, 1_000_000n);
+    await escrow.connect(otherGateway).deposit(100, 0);
+    await expect(sendComplete(world, job, { wallet: otherGateway.address }))
+      .to.be.revertedWithCustomError(escrow, "Settlement_WrongWallet")
+      .withArgs(job.id, otherGateway.address);
+  });
+
+  it("from Locked needs an eligible worker; from Acknowledged one that has unbonded is still paid", async () => {
+    const { world, escrow, registry, workerOwner, worker } = await freshWorld();
+    const foreign = await registerWorker(world, "hosts nothing", { models: [] });
+    const job = await lockJob(world);
+    await expectRevert(sendComplete(world, job, { worker: foreign }), "Job_WorkerNotEligible", foreign.key.address, 1);
+    const taken = await lockJob(world);
+    await sendAcknowledge(world, taken);
+    await registry.connect(workerOwner).startUnbonding(worker.key.address);
+    await expectRevert(sendComplete(world, job), "Job_WorkerNotEligible");
+    await sendComplete(world, taken);
+    expect((await escrow.jobOf(taken.id)).status).to.equal(4);
+  });
+});
+
+/** The same bounds hold on every way in: [lockedAt, +120 s) for the answer, +150 s for its transaction. */
+const ways: [
+  string,
+  (world: World) => Promise<Job>,
+  (world: World, job: Job, completedAt: number) => Promise<unknown>,
+][] = [
+  [
+    "complete from Locked",
+    (world) => lockJob(world),
+    (world, job, completedAt) => sendComplete(world, job, { completedAt }),
+  ],
+  [
+    "complete from Acknowledged",
+    (world) => acknowledgedJob(world),
+    (world, job, completedAt) => sendComplete(world, job, { completedAt }),
+  ],
+  [
+    "submitProof",
+    (world) => acknowledgedJob(world),
+    (world, job, completedAt) => sendProof(world, job, { completedAt }),
+  ],
+];
+
+for (const [name, make, send] of ways) {
+  describe(`Time bounds of ${name}`, () => {
+    it("refuses an answer finished a second before the lock and takes one of the same second", async () => {
+      const world = await freshWorld();
+      const job = await make(world);
+      await expect(send(world, job, job.lockedAt - 1))
+        .to.be.revertedWithCustomError(world.escrow, "Settlement_CompletedOutOfTime")
+        .withArgs(job.id, job.lockedAt - 1, job.lockedAt);
+      await send(world, job, job.lockedAt);
+    });
+
+    it("takes an answer finished after 119 s and refuses one after 120 s", async () => {
+      const world = await freshWorld();
+      const job = await make(world);
+      await nextBlockAt(job.lockedAt + 130);
+      await expect(send(world, job, job.lockedAt + 120))
+        .to.be.revertedWithCustomError(world.escrow, "Settlement_CompletedOutOfTime")
+        .withArgs(job.id, job.lockedAt + 120, job.lockedAt);
+      await send(world, job, job.lockedAt + 119);
+    });
+
+    it("takes an answer of the block's own second, and none of the next one", async () => {
+      const world = await freshWorld();
+      const job = await make(world);
+      const time = job.lockedAt + 40;
+      await nextBlockAt(time);
+      await expectRevert(send(world, job, time + 1), "Settlement_CompletedOutOfTime", job.id, time + 1, job.lockedAt);
+      await nextBlockAt(time + 1);
+      await send(world, job, time + 1);
+    });
+
+    it("is mined up to 149 s after the lock", async () => {
+      const world = await freshWorld();
+      const job = await make(world);
+      await nextBlockAt(job.lockedAt + 149);
+      await send(world, job, job.lockedAt + 119);
+      expect((await world.escrow.jobOf(job.id)).worker).to.equal(world.worker.id);
+    });
+
+    it("is too late 150 s after the lock, when anyone can refund", async () => {
+      const { world, escrow, stranger } = await freshWorld();
+      const job = await make(world);
+      await nextBlockAt(job.lockedAt + 150);
+      await expect(send(world, job, job.lockedAt + 119))
+        .to.be.revertedWithCustomError(escrow, "Job_TooLate")
+        .withArgs(job.id, job.lockedAt + 150, job.lockedAt + 150);
+      await escrow.connect(stranger).refund(job.id);
+    });
+  });
+}

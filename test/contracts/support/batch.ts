@@ -2,6 +2,7 @@
 import type { HardhatEthersSigner } from "@nomicfoundation/hardhat-ethers/types";
 import type { Completion } from "../../../protocol/messages.ts";
 import { jobId } from "./actors.ts";
+import { nextBlockAt, now } from "./chain.ts";
 import { type DisputeOptions, disputeArgs, equivocationArgs, OTHER_HASH } from "./disputes.ts";
 import {
   type AcknowledgeOptions,
@@ -14,6 +15,7 @@ import {
   type ProofOptions,
   signedCompletion,
 } from "./jobs.ts";
+import { signCompletion } from "./sign.ts";
 import { MODEL, type World } from "./world.ts";
 
 /** ABI-encoded calls of the escrow: as items of a batch, or to be sent by whom and when a test says. */
@@ -66,4 +68,27 @@ export async function executeBatch(
     ];
   });
   return { gasUsed: receipt?.gasUsed ?? 0n, failures };
+}
+
+// A gateway and a worker who work together: what they can sign and send without any client.
+
+/** Items that lock and settle `jobs` jobs of the client's in one transaction, `credits` each. The next block must take the batch. */
+export async function answerAtOnce(world: World, jobs: number, credits = 5_000): Promise<string[]> {
+  const { escrow, client, worker } = world;
+  const time = (await now()) + 5;
+  // 20 credits per 1,000 tokens.
+  const completionTokens = credits * 50;
+  const batch: string[] = [];
+  for (let i = 0; i < jobs; i++) {
+    const id = jobId();
+    const completion = completionOf({ id, lockedAt: time }, { completionTokens, completedAt: time });
+    const signature = await signCompletion(escrow, worker.key, completion);
+    const lock = [client.address, MODEL, id, completionTokens, credits, 2 ** 40 - 1] as const;
+    batch.push(
+      escrow.interface.encodeFunctionData("lock", [...lock]),
+      escrow.interface.encodeFunctionData("complete", [completion, completionTokens, signature, client.address]),
+    );
+  }
+  await nextBlockAt(time);
+  return batch;
 }

@@ -1,6 +1,6 @@
 /** One simulated chain for all contract tests; `freshly` gives each test its own state of it. */
-/// <reference types="mocha" />
-/// <reference path="../../../types/ethers-contracts/hardhat.d.ts" />
+
+import type { HardhatEthersSigner } from "@nomicfoundation/hardhat-ethers/types";
 import { network } from "hardhat";
 
 export const { ethers, ignition, networkHelpers } = await network.create();
@@ -61,4 +61,14 @@ export async function now(): Promise<number> {
 /** Mines an empty block at this time, for views that depend on it. */
 export async function mineAt(timestamp: number | bigint): Promise<void> {
   await networkHelpers.time.increaseTo(timestamp);
+}
+
+// Calls in the name of a contract, to show what it would be told if it ever made them.
+
+/** A signer for a contract's address, with ether for its gas. */
+export async function actingAs(contract: { getAddress(): Promise<string> }): Promise<HardhatEthersSigner> {
+  const address = await contract.getAddress();
+  await networkHelpers.impersonateAccount(address);
+  await networkHelpers.setBalance(address, 10n ** 18n);
+  return await ethers.getSigner(address);
 }

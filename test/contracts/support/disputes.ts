@@ -4,7 +4,7 @@ import type { Hex } from "viem";
 import { answerHash } from "../../../protocol/answer-hash.ts";
 import type { Completion } from "../../../protocol/messages.ts";
 import { nextBlockAt, now } from "./chain.ts";
-import { fieldsOf } from "./fields.ts";
+import { fieldsOf } from "./expect.ts";
 import { type Job, lockJob, provenJob, sendComplete, signedCompletion } from "./jobs.ts";
 import type { Signature } from "./sign.ts";
 import type { Worker, World } from "./world.ts";

@@ -5,8 +5,7 @@ import { answerHash } from "../../../protocol/answer-hash.ts";
 import type { Completion } from "../../../protocol/messages.ts";
 import { jobId } from "./actors.ts";
 import { nextBlockAt, now } from "./chain.ts";
-import { accountWith, usageWith } from "./events.ts";
-import { fieldsOf } from "./fields.ts";
+import { accountWith, fieldsOf, usageWith } from "./expect.ts";
 import { type Signature, signAcknowledgement, signAssignment, signCompletion } from "./sign.ts";
 import { CLIENT_CREDITS, MODEL, type Worker, type World } from "./world.ts";
 

@@ -1,8 +1,6 @@
 /** Every call that could move a job, and what it does from every state. */
-
-import { now } from "./chain.ts";
+import { actingAs, now } from "./chain.ts";
 import { Ruling, sendDispute, sendEquivocation, sendJoin, sendVote } from "./disputes.ts";
-import { actingAs } from "./impersonate.ts";
 import { type Job, sendAcknowledge, sendComplete, sendFinalize, sendLock, sendProof } from "./jobs.ts";
 import { STATES, type State, type Status } from "./states.ts";
 import type { Worker, World } from "./world.ts";

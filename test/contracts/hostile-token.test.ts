@@ -1,33 +1,78 @@
-/** Outcomes of disputes with a token that refuses, cheats or calls back: a ruling always stands, and only what arrives is counted. */
+/** A token that refuses, cheats or calls back: settlements and rulings stand, only what arrives counts, and the books balance. */
 import { expect } from "chai";
-import { ethers } from "../support/chain.ts";
+import { books, moved } from "./support/books.ts";
+import { ethers, nextBlockAt } from "./support/chain.ts";
 import {
   CHARGE_UNITS,
   disputedJob,
   disputedProvenJob,
   FEE_UNITS,
   Ruling,
+  sendDispute,
   sendEquivocation,
   sendExpire,
   sendRuling,
+  sendVote,
   settledJob,
   WORKER_UNITS,
-} from "../support/disputes.ts";
-import { expectRevert, expectTokens } from "../support/expect.ts";
-import { freshHostileWorld, freshHostileWorldWithoutReserve, rich } from "../support/fresh.ts";
-import { Behaviour, type HostileWorld, REFUSALS } from "../support/hostile.ts";
-import { CLIENT_CREDITS } from "../support/world.ts";
+} from "./support/disputes.ts";
+import { expectRevert, expectTokens } from "./support/expect.ts";
+import { freshHostileWorld, freshHostileWorldWithoutReserve, rich } from "./support/fresh.ts";
+import { Behaviour, intrusions, REFUSALS } from "./support/hostile.ts";
+import { acknowledgedJob, lockJob, provenJob, sendComplete, sendFinalize } from "./support/jobs.ts";
+import { CLIENT_CREDITS } from "./support/world.ts";
+
+// Settlements with a token that turned hostile after the deposits: every door is shut while it pays, and the books still balance.
+
+const PAID = 540_000n;
+const FEE = 60_000n;
+
+describe("A token that begins to take a fee on transfer", () => {
+  it("takes it from the payees: the escrow pays what it owes and no more", async () => {
+    const { world, escrow, hostile, worker, treasury } = await freshHostileWorld();
+    const job = await lockJob(world);
+    await hostile.setFee(1_000);
+    await expect(sendComplete(world, job)).to.changeTokenBalances(
+      ethers,
+      hostile,
+      [escrow, worker.payout, treasury],
+      [-PAID - FEE, PAID - 1_000n, FEE - 1_000n],
+    );
+    await books(world);
+  });
+});
+
+describe("A token that calls back", () => {
+  for (const path of ["complete", "finalize"] as const) {
+    it(`during ${path} finds every door shut, and everybody is paid once`, async () => {
+      const { world, escrow, hostile, worker, treasury } = await freshHostileWorld();
+      const target = await escrow.getAddress();
+      const shut = escrow.interface.encodeErrorResult("ReentrancyGuardReentrantCall", []);
+      for (const [name, data] of await intrusions(world)) {
+        const job = path === "complete" ? await acknowledgedJob(world) : await provenJob(world);
+        if ("finalizeFrom" in job) await nextBlockAt(Number(job.finalizeFrom));
+        await hostile.setHook(target, data);
+        const settling = path === "complete" ? sendComplete(world, job) : sendFinalize(world, job);
+        await expect(settling, name).to.changeTokenBalances(
+          ethers,
+          hostile,
+          [escrow, worker.payout, treasury],
+          [-PAID - FEE, PAID, FEE],
+        );
+        expect(await hostile.hookResult(), name).to.equal(shut);
+        await books(world);
+      }
+    });
+  }
+});
+
+// Outcomes of disputes with a token that refuses, cheats or calls back: a ruling always stands, and only what arrives is counted.
 
 /** What the treasury may pay in a day for one operator's jobs: a quarter of 20,000 credits. */
 const OPERATORS_SHARE = 50_000_000n;
 
 /** Its operator has no reserve: what a gateway is at fault for, the treasury pays. */
 const richWorld = () => rich(freshHostileWorldWithoutReserve());
-
-async function expectSolvent({ escrow, hostile }: HostileWorld): Promise<void> {
-  const { credits, claimable } = await escrow.liabilities();
-  expect(await hostile.balanceOf(escrow)).to.be.at.least(credits * 10_000n + claimable);
-}
 
 for (const [name, behaviour] of REFUSALS) {
   describe(`A token that ${name}`, () => {
@@ -43,7 +88,7 @@ for (const [name, behaviour] of REFUSALS) {
       await hostile.setBehaviour(escrow, Behaviour.Standard);
       await escrow.collectDebt(job.id);
       expect((await escrow.accountOf(client.address)).free).to.equal(CLIENT_CREDITS);
-      await expectSolvent(world);
+      await books(world);
     });
 
     it("towards the worker: what the treasury pays it waits for it", async () => {
@@ -55,7 +100,7 @@ for (const [name, behaviour] of REFUSALS) {
         .to.emit(escrow, "PayoutDeferred")
         .withArgs(job.id, worker.payout, WORKER_UNITS);
       expect(await escrow.compensationOf(job.id)).to.deep.equal([WORKER_UNITS, WORKER_UNITS, true]);
-      await expectSolvent(world);
+      await books(world);
       await hostile.setBehaviour(worker.payout, Behaviour.Standard);
       await expectTokens(escrow.claim(worker.payout), hostile, worker.payout, WORKER_UNITS);
     });
@@ -69,7 +114,7 @@ for (const [name, behaviour] of REFUSALS) {
       const ruling = sendRuling(world, job, Ruling.GatewayAtFault);
       await expect(ruling).to.emit(escrow, "PayoutDeferred").withArgs(job.id, worker.payout, WORKER_UNITS);
       await expect(ruling).to.emit(escrow, "PayoutDeferred").withArgs(job.id, treasuryAddress, FEE_UNITS);
-      await expectSolvent(world);
+      await books(world);
     });
 
     it("towards the worker: the operator's bond of a rejected dispute waits for it", async () => {
@@ -79,7 +124,7 @@ for (const [name, behaviour] of REFUSALS) {
       await expect(sendRuling(world, job, Ruling.Rejected))
         .to.emit(escrow, "PayoutDeferred")
         .withArgs(job.id, worker.payout, CHARGE_UNITS);
-      await expectSolvent(world);
+      await books(world);
     });
 
     it("towards the treasury: the bond of a rejected dispute waits for it", async () => {
@@ -90,7 +135,7 @@ for (const [name, behaviour] of REFUSALS) {
       await expect(sendRuling(world, job, Ruling.Rejected))
         .to.emit(escrow, "PayoutDeferred")
         .withArgs(job.id, await treasury.getAddress(), 1_000_000);
-      await expectSolvent(world);
+      await books(world);
       await hostile.setBehaviour(treasury, Behaviour.Standard);
       await expectTokens(escrow.claim(treasury), hostile, treasury, 1_000_000n);
     });
@@ -98,6 +143,20 @@ for (const [name, behaviour] of REFUSALS) {
 }
 
 describe("A token that blocks the wallet", () => {
+  it("cannot stop its jobs: they settle, fail and are refunded, and the credits go out to another address", async () => {
+    const { world, escrow, hostile, client, gateway, stranger } = await freshHostileWorld();
+    await hostile.setBehaviour(client.address, Behaviour.Revert);
+    const jobs = [await lockJob(world), await lockJob(world), await lockJob(world)] as const;
+    await sendComplete(world, jobs[0]);
+    await escrow.connect(gateway).fail(jobs[1].id, 0);
+    await nextBlockAt(jobs[2].lockedAt + 150);
+    await escrow.connect(stranger).refund(jobs[2].id);
+    const { free, escrowed } = await escrow.accountOf(client.address);
+    expect([free, escrowed]).to.deep.equal([BigInt(CLIENT_CREDITS - 60), 0n]);
+    await expect(escrow.connect(client).withdraw(1, client.address)).to.revert(ethers);
+    await expectTokens(escrow.connect(client).withdraw(free, stranger.address), hostile, stranger, free * 10_000n);
+  });
+
   it("cannot keep its credits from it: it is compensated, and withdraws to another address", async () => {
     const world = await richWorld();
     const { escrow, hostile, client, stranger } = world;
@@ -141,7 +200,7 @@ describe("A token that takes a fee on transfer", () => {
       .to.emit(escrow, "Compensated")
       .withArgs(job.id, client.address, client.address, CHARGE_UNITS - 1_000n, 1_000, CLIENT_CREDITS - 1, 0);
     expect(await escrow.claimableOf(client.address)).to.equal(9_000);
-    await expectSolvent(world);
+    await books(world);
   });
 });
 
@@ -158,5 +217,67 @@ describe("A compensation with which more arrives than is owed", () => {
     expect(await escrow.compensationOf(job.id)).to.deep.equal([CHARGE_UNITS, CHARGE_UNITS, false]);
     const { credits, claimable } = await escrow.liabilities();
     expect(await hostile.balanceOf(escrow)).to.equal(credits * 10_000n + claimable + 1_000_000n);
+  });
+});
+
+// A token that calls back in the middle of a ruling: nothing that moves money can be entered, nothing is paid twice.
+
+describe("A token that calls back during a compensation", () => {
+  it("finds every door that moves money closed, and the compensation is paid once", async () => {
+    const { world, escrow, hostile, client } = await freshHostileWorldWithoutReserve();
+    await hostile.mint(world.treasury, 100_000_000n);
+    const target = await escrow.getAddress();
+    for (const [name, data] of await intrusions(world)) {
+      const job = await disputedJob(world, { by: client });
+      const before = await books(world);
+      await hostile.setHook(target, data);
+      await sendRuling(world, job, Ruling.GatewayAtFault);
+      expect(await hostile.hookResult(), name).to.equal(
+        escrow.interface.encodeErrorResult("ReentrancyGuardReentrantCall", []),
+      );
+      expect(moved(before, await books(world)), name).to.deep.equal({
+        free: 160n,
+        escrowed: -100n,
+        treasury: -600_000n,
+        escrow: 600_000n,
+      });
+    }
+  });
+
+  it("finds them closed during an equivocation and a collected debt, too", async () => {
+    const { world, escrow, hostile, client, treasury } = await freshHostileWorldWithoutReserve();
+    const target = await escrow.getAddress();
+    const guarded = escrow.interface.encodeErrorResult("ReentrancyGuardReentrantCall", []);
+    const collect = (id: string) => escrow.interface.encodeFunctionData("collectDebt", [id]);
+    const [first, second] = [await settledJob(world), await settledJob(world)];
+    await sendDispute(world, second);
+    await hostile.setHook(target, collect(first.id));
+    await sendEquivocation(world, first);
+    expect(await hostile.hookResult()).to.equal(guarded);
+    // The fee of the other job is all the treasury has left.
+    await sendRuling(world, second, Ruling.GatewayAtFault);
+    const { granted, paid } = await escrow.compensationOf(second.id);
+    expect(paid).to.equal(FEE_UNITS);
+    await hostile.mint(treasury, granted - paid);
+    await hostile.setHook(target, collect(second.id));
+    await escrow.collectDebt(second.id);
+    expect(await hostile.hookResult()).to.equal(guarded);
+    expect((await escrow.compensationOf(second.id)).paid).to.equal(granted);
+    await books(world);
+    expect((await escrow.accountOf(client.address)).free).to.equal(CLIENT_CREDITS - 54);
+  });
+
+  it("can end another job of the same wallet meanwhile, and both amounts arrive", async () => {
+    const { world, escrow, hostile, client } = await rich(freshHostileWorldWithoutReserve());
+    const waiting = await lockJob(world);
+    const job = await disputedJob(world);
+    await nextBlockAt(waiting.lockedAt + 150);
+    await sendVote(world, job, Ruling.GatewayAtFault);
+    await hostile.setHook(await escrow.getAddress(), escrow.interface.encodeFunctionData("refund", [waiting.id]));
+    await sendVote(world, job, Ruling.GatewayAtFault, world.arbiters[1]);
+    expect(await hostile.hookSucceeded()).to.equal(true);
+    const { free, escrowed } = await escrow.accountOf(client.address);
+    expect([free, escrowed]).to.deep.equal([BigInt(CLIENT_CREDITS), 0n]);
+    await books(world);
   });
 });
