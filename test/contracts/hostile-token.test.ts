@@ -96,9 +96,8 @@ for (const [name, behaviour] of REFUSALS) {
       const { escrow, hostile, worker, client } = world;
       const job = await disputedProvenJob(world, { by: client });
       await hostile.setBehaviour(worker.payout, behaviour);
-      await expect(sendRuling(world, job, Ruling.GatewayAtFault))
-        .to.emit(escrow, "PayoutDeferred")
-        .withArgs(job.id, worker.payout, WORKER_UNITS);
+      const sent = sendRuling(world, job, Ruling.GatewayAtFault);
+      await expect(sent).to.emit(escrow, "PayoutDeferred").withArgs(job.id, worker.payout, WORKER_UNITS);
       expect(await escrow.compensationOf(job.id)).to.deep.equal([WORKER_UNITS, WORKER_UNITS, true]);
       await books(world);
       await hostile.setBehaviour(worker.payout, Behaviour.Standard);
@@ -121,9 +120,8 @@ for (const [name, behaviour] of REFUSALS) {
       const { world, escrow, hostile, worker } = await freshHostileWorld();
       const job = await disputedProvenJob(world);
       await hostile.setBehaviour(worker.payout, behaviour);
-      await expect(sendRuling(world, job, Ruling.Rejected))
-        .to.emit(escrow, "PayoutDeferred")
-        .withArgs(job.id, worker.payout, CHARGE_UNITS);
+      const sent = sendRuling(world, job, Ruling.Rejected);
+      await expect(sent).to.emit(escrow, "PayoutDeferred").withArgs(job.id, worker.payout, CHARGE_UNITS);
       await books(world);
     });
 
@@ -132,7 +130,8 @@ for (const [name, behaviour] of REFUSALS) {
       const { escrow, hostile, treasury, client } = world;
       const job = await disputedJob(world, { by: client });
       await hostile.setBehaviour(treasury, behaviour);
-      await expect(sendRuling(world, job, Ruling.Rejected))
+      const sent = sendRuling(world, job, Ruling.Rejected);
+      await expect(sent)
         .to.emit(escrow, "PayoutDeferred")
         .withArgs(job.id, await treasury.getAddress(), 1_000_000);
       await books(world);

@@ -16,7 +16,8 @@ describe("ProtocolTreasury", () => {
       .to.emit(treasury, "TreasuryPaid")
       .withArgs(1, await token.getAddress(), stranger.address, 60);
     await expectTokens(paying, token, [treasury, stranger], [-60n, 60n]);
-    await expect(treasury.connect(owner).pay(token, stranger.address, 40))
+    const sent = treasury.connect(owner).pay(token, stranger.address, 40);
+    await expect(sent)
       .to.emit(treasury, "TreasuryPaid")
       .withArgs(2, await token.getAddress(), stranger.address, 40);
   });

@@ -113,7 +113,8 @@ describe("The operator's bond for a proven job", () => {
     const job = await disputedProvenJob(world);
     const payout = someAddress("another payout");
     await registry.connect(workerOwner).setPayout(worker.key.address, payout);
-    await expect(sendRuling(world, job, Ruling.Rejected))
+    const sent = sendRuling(world, job, Ruling.Rejected);
+    await expect(sent)
       .to.emit(escrow, "ReserveChanged")
       .withArgs(OPERATOR, job.id, 5, RESERVE_CREDITS - 60, 0);
     expect([await token.balanceOf(payout), await token.balanceOf(worker.payout)]).to.deep.equal([600_000n, 0n]);
@@ -139,9 +140,8 @@ describe("The wallet's bond", () => {
     await expectTokens(opening, token, client, 0);
     const { free, escrowed } = await escrow.accountOf(client.address);
     expect([free, escrowed]).to.deep.equal([0n, BigInt(BOND)]);
-    await expect(escrow.connect(client).withdraw(1, client.address))
-      .to.be.revertedWithCustomError(escrow, "Ledger_InsufficientCredits")
-      .withArgs(client.address, 0, 1);
+    const refused = escrow.connect(client).withdraw(1, client.address);
+    await expectRevert(refused, "Ledger_InsufficientCredits", client.address, 0, 1);
     await expectRevert(lockJob(world), "Ledger_InsufficientCredits");
   });
 

@@ -97,9 +97,8 @@ describe("A set of arbiters", () => {
       2n,
     ]);
 
-    await expect(sendVote(world, old, Ruling.Rejected, successor))
-      .to.be.revertedWithCustomError(panel, "Panel_NotAnArbiter")
-      .withArgs(old.id, successor.address);
+    const refused = sendVote(world, old, Ruling.Rejected, successor);
+    await expectRevert(refused, "Panel_NotAnArbiter", old.id, successor.address);
     await expect(sendVote(world, young, Ruling.Rejected, arbiters[0]))
       .to.be.revertedWithCustomError(panel, "Panel_NotAnArbiter")
       .withArgs(young.id, arbiters[0]?.address);
@@ -121,9 +120,8 @@ describe("A set of arbiters", () => {
     await sendEquivocation(world, job);
     await sendDispute(world, job, { by: client });
     expect((await escrow.disputeOf(job.id)).arbiterSet).to.equal(2);
-    await expect(sendVote(world, job, Ruling.WorkerAtFault, arbiters[2]))
-      .to.be.revertedWithCustomError(panel, "Panel_NotAnArbiter")
-      .withArgs(job.id, arbiters[2]?.address);
+    const refused = sendVote(world, job, Ruling.WorkerAtFault, arbiters[2]);
+    await expectRevert(refused, "Panel_NotAnArbiter", job.id, arbiters[2]?.address);
     await expect(sendVote(world, job, Ruling.WorkerAtFault, successor)).to.emit(escrow, "DisputeResolved");
   });
 
@@ -216,9 +214,8 @@ describe("A vote that is changed", () => {
     const { world, panel, arbiters } = await freshWorld();
     const job = await disputed(world);
     await sendVote(world, job, Ruling.Rejected);
-    await expect(sendVote(world, job, Ruling.WorkerAtFault))
-      .to.emit(panel, "Voted")
-      .withArgs(job.id, arbiters[0]?.address, Ruling.WorkerAtFault, 1);
+    const sent = sendVote(world, job, Ruling.WorkerAtFault);
+    await expect(sent).to.emit(panel, "Voted").withArgs(job.id, arbiters[0]?.address, Ruling.WorkerAtFault, 1);
     expect(await votes(world, job)).to.deep.equal([1, 0, 0]);
     // A second arbiter of the first opinion is alone with it.
     await sendVote(world, job, Ruling.Rejected, arbiters[1]);

@@ -12,9 +12,8 @@ describe("acknowledge", () => {
     const { world, escrow, worker, client } = await freshWorld();
     const job = await lockJob(world);
     const before = await storedJob(world, job.id);
-    await expect(sendAcknowledge(world, job, { sender: client }))
-      .to.emit(escrow, "JobAcknowledged")
-      .withArgs(job.id, worker.key.address, 1);
+    const sent = sendAcknowledge(world, job, { sender: client });
+    await expect(sent).to.emit(escrow, "JobAcknowledged").withArgs(job.id, worker.key.address, 1);
     expect(await storedJob(world, job.id)).to.deep.equal({
       ...before,
       worker: BigInt(worker.id),
@@ -27,13 +26,11 @@ describe("acknowledge", () => {
     const { world, escrow, rival, worker } = await freshWorld();
     const job = await acknowledgedJob(world, { attempt: 2 });
     for (const attempt of [0, 1, 2]) {
-      await expect(sendAcknowledge(world, job, { worker: rival, attempt }))
-        .to.be.revertedWithCustomError(escrow, "Job_AttemptTaken")
-        .withArgs(job.id, attempt, 2);
+      const refused = sendAcknowledge(world, job, { worker: rival, attempt });
+      await expectRevert(refused, "Job_AttemptTaken", job.id, attempt, 2);
     }
-    await expect(sendAcknowledge(world, job, { worker: rival, attempt: 3 }))
-      .to.emit(escrow, "JobAcknowledged")
-      .withArgs(job.id, rival.key.address, 3);
+    const sent = sendAcknowledge(world, job, { worker: rival, attempt: 3 });
+    await expect(sent).to.emit(escrow, "JobAcknowledged").withArgs(job.id, rival.key.address, 3);
     // The first worker cannot win it back with its old Assignment.
     await expectRevert(sendAcknowledge(world, job, { worker, attempt: 2 }), "Job_AttemptTaken", job.id, 2, 3);
     expect((await escrow.jobOf(job.id)).worker).to.equal(rival.id);
@@ -42,9 +39,8 @@ describe("acknowledge", () => {
   it("can be renewed by the same worker under a higher attempt", async () => {
     const world = await freshWorld();
     const job = await acknowledgedJob(world);
-    await expect(sendAcknowledge(world, job, { attempt: 255 }))
-      .to.emit(world.escrow, "JobAcknowledged")
-      .withArgs(job.id, world.worker.key.address, 255);
+    const sent = sendAcknowledge(world, job, { attempt: 255 });
+    await expect(sent).to.emit(world.escrow, "JobAcknowledged").withArgs(job.id, world.worker.key.address, 255);
   });
 
   it("refuses attempt 0: the first is 1", async () => {
@@ -60,9 +56,8 @@ describe("acknowledge", () => {
     await nextBlockAt(acknowledgeBy - 1);
     await sendAcknowledge(world, job, { acknowledgeBy });
     await nextBlockAt(acknowledgeBy);
-    await expect(sendAcknowledge(world, job, { acknowledgeBy, attempt: 2 }))
-      .to.be.revertedWithCustomError(world.escrow, "Job_TooLate")
-      .withArgs(job.id, acknowledgeBy, acknowledgeBy);
+    const refused = sendAcknowledge(world, job, { acknowledgeBy, attempt: 2 });
+    await expectRevert(refused, "Job_TooLate", job.id, acknowledgeBy, acknowledgeBy);
   });
 
   it("needs the Assignment of a signer of the job's own operator", async () => {
@@ -80,16 +75,14 @@ describe("acknowledge", () => {
     const job = await lockJob(world);
     const [assignment, , byWorker] = await acknowledgement(world, job);
     for (const caller of [otherGateway, stranger]) {
-      await expect(
-        escrow.connect(caller).acknowledge(assignment, NO_SIGNATURE, byWorker),
-      ).to.be.revertedWithCustomError(escrow, "ECDSAInvalidSignature");
+      const refused = escrow.connect(caller).acknowledge(assignment, NO_SIGNATURE, byWorker);
+      await expectRevert(refused, "ECDSAInvalidSignature");
     }
     await expect(
       escrow.connect(gateway).acknowledge(assignment, NO_SIGNATURE, NO_SIGNATURE),
     ).to.be.revertedWithCustomError(escrow, "ECDSAInvalidSignature");
-    await expect(escrow.connect(secondGateway).acknowledge(assignment, NO_SIGNATURE, byWorker))
-      .to.emit(escrow, "JobAcknowledged")
-      .withArgs(job.id, worker.key.address, 1);
+    const sent = escrow.connect(secondGateway).acknowledge(assignment, NO_SIGNATURE, byWorker);
+    await expect(sent).to.emit(escrow, "JobAcknowledged").withArgs(job.id, worker.key.address, 1);
   });
 
   it("lets a signer of another operator relay the right Assignment like any stranger", async () => {
@@ -120,9 +113,8 @@ describe("acknowledge needs an eligible worker", () => {
     const world = await freshWorld();
     const job = await lockJob(world);
     const key = signingKey("nobody");
-    await expect(sendAcknowledge(world, job, { worker: { ...world.worker, key } }))
-      .to.be.revertedWithCustomError(world.escrow, "Job_WorkerNotEligible")
-      .withArgs(key.address, MODEL);
+    const refused = sendAcknowledge(world, job, { worker: { ...world.worker, key } });
+    await expectRevert(refused, "Job_WorkerNotEligible", key.address, MODEL);
   });
 
   it("refuses a worker that does not host the model", async () => {

@@ -18,9 +18,8 @@ async function midnight(): Promise<number> {
 
 /** The daily limit refuses a lock of `wanted` credits (2 or 40), and says why. */
 async function expectOverLimit(world: World, { spent, limit, wanted }: Record<"spent" | "limit" | "wanted", number>) {
-  await expect(sendLock(world, wanted === 40 ? FORTY : TWO))
-    .to.be.revertedWithCustomError(world.escrow, "Limits_DailyLimitReached")
-    .withArgs(world.client.address, spent, limit, wanted);
+  const refused = sendLock(world, wanted === 40 ? FORTY : TWO);
+  await expectRevert(refused, "Limits_DailyLimitReached", world.client.address, spent, limit, wanted);
 }
 
 const spentToday = async (world: World) => Number((await world.escrow.accountOf(world.client.address)).spentToday);
@@ -28,9 +27,8 @@ const spentToday = async (world: World) => Number((await world.escrow.accountOf(
 describe("setLimits", () => {
   it("is the wallet's own call, tells what it set and counts", async () => {
     const { world, escrow, client, stranger } = await freshWorld();
-    await expect(escrow.connect(client).setLimits(true, 500, false))
-      .to.emit(escrow, "LimitsSet")
-      .withArgs(1, client.address, 2, true, 500, false);
+    const sent = escrow.connect(client).setLimits(true, 500, false);
+    await expect(sent).to.emit(escrow, "LimitsSet").withArgs(1, client.address, 2, true, 500, false);
     let account = await escrow.accountOf(client.address);
     expect([account.flags, account.dailyLimit, account.sequence]).to.deep.equal([2n, 500n, 2n]);
     await expect(escrow.connect(client).setLimits(false, 500, true))
