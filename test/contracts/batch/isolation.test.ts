@@ -103,19 +103,6 @@ describe("Authority in a batch", () => {
     expect((await escrow.accountOf(client.address)).free).to.equal(CLIENT_CREDITS - 80);
   });
 
-  it("is whole: wallet and owner can batch their own calls", async () => {
-    const { world, escrow, owner, client, stranger } = await freshWorld();
-    const make = items(world);
-    expect(
-      (await executeBatch(world, client, [make.withdraw(1, stranger.address), make.withdraw(2, stranger.address)]))
-        .failures,
-    ).to.deep.equal([]);
-    expect(await world.token.balanceOf(stranger.address)).to.equal(30_000);
-    const admit = escrow.interface.encodeFunctionData("admitOperator", [stranger.address]);
-    expect((await executeBatch(world, owner, [admit])).failures).to.deep.equal([]);
-    expect(await escrow.operatorCount()).to.equal(3);
-  });
-
   it("cannot be nested", async () => {
     const { world, escrow, gateway } = await freshWorld();
     const make = items(world);

@@ -131,16 +131,6 @@ describe("A treasury that is short", () => {
     await expectTokens(escrow.claim(client.address), token, client, 10_000n);
     await books(world);
   });
-
-  it("owes each job for itself", async () => {
-    const { world, escrow, token, treasury } = await freshWorldWithoutReserve();
-    const jobs = [await disputedJob(world), await disputedJob(world)] as const;
-    await drain(world);
-    for (const job of jobs) await sendRuling(world, job, Ruling.GatewayAtFault);
-    await token.mint(treasury, CHARGE_UNITS);
-    await escrow.collectDebt(jobs[1].id);
-    expect([await debtOf(world, jobs[0]), await debtOf(world, jobs[1])]).to.deep.equal([CHARGE_UNITS, 0n]);
-  });
 });
 
 describe("Compensation", () => {
@@ -288,14 +278,6 @@ describe("The UTC day", () => {
     await mineAt((await now()) + 5 * DAY);
     await collect(world, late);
     await books(world);
-  });
-
-  it("carries nothing over: five days without a compensation give no sixth more", async () => {
-    const world = await capped(240);
-    await mineAt((await now()) + 5 * DAY);
-    const jobs = [await blamed(world), await blamed(world)] as const;
-    expect(await paidFor(world, jobs[0])).to.deep.equal([CHARGE_UNITS, CHARGE_UNITS]);
-    expect(await paidFor(world, jobs[1])).to.deep.equal([CHARGE_UNITS, 0n]);
   });
 });
 

@@ -1,9 +1,8 @@
 /** Two Completions of one worker for one job: what they must be, what becomes of the job, and what the wallet can do then. */
 import { expect } from "chai";
 import type { Completion } from "../../../protocol/messages.ts";
-import { DEFAULT_DURATIONS } from "../../../scripts/deploy/protocol-settings.ts";
 import { type Books, books, moved } from "../support/books.ts";
-import { DAY, freshly, nextBlockAt, now } from "../support/chain.ts";
+import { DAY, nextBlockAt, now } from "../support/chain.ts";
 import {
   ARBITRATION,
   CHARGE_UNITS,
@@ -38,7 +37,7 @@ import {
 } from "../support/jobs.ts";
 import { HIGH_S, NO_SIGNATURE, signCompletion } from "../support/sign.ts";
 import { STATES, STATUSES, type State, statusOf } from "../support/states.ts";
-import { CLIENT_CREDITS, deployWorld, OPERATOR, type World } from "../support/world.ts";
+import { CLIENT_CREDITS, OPERATOR, type World } from "../support/world.ts";
 
 // What two Completions must be to punish: different, of one job, by its worker's signature or proof, in time.
 
@@ -242,41 +241,6 @@ describe("Fee and slash count once", () => {
   });
 });
 
-describe("Equivocation after an expired dispute", () => {
-  /** Windows in which a dispute ends before the time for equivocation does. */
-  async function shortArbitration() {
-    return await deployWorld({ durations: { ...DEFAULT_DURATIONS, arbitration: 3_602 } });
-  }
-  async function expired(treasuryUnits: bigint) {
-    const world = await freshly(shortArbitration);
-    const job = await disputedJob(world, { by: world.client });
-    await world.treasury.pay(world.token, world.stranger.address, FEE_UNITS);
-    if (treasuryUnits !== 0n) await world.token.mint(world.treasury, treasuryUnits);
-    await nextBlockAt(job.openedAt + 3_602);
-    await world.escrow.connect(world.stranger).expire(job.id);
-    return { world, job };
-  }
-
-  it("gives no second fee", async () => {
-    const { world, job } = await expired(10_000_000n);
-    const before = await books(world);
-    await sendEquivocation(world, job);
-    expect(moved(before, await books(world))).to.deep.equal({ stake: -SLASH });
-  });
-
-  it("leaves the fee that the treasury still owes, as one debt", async () => {
-    const { world, job } = await expired(0n);
-    const { escrow, token, treasury, client } = world;
-    expect(await escrow.compensationOf(job.id)).to.deep.equal([FEE_UNITS, 0n, false]);
-    await sendEquivocation(world, job);
-    expect(await escrow.compensationOf(job.id)).to.deep.equal([FEE_UNITS, 0n, false]);
-    await token.mint(treasury, 600_000n);
-    await escrow.collectDebt(job.id);
-    expect((await escrow.accountOf(client.address)).free).to.equal(10_000 - 54);
-    await books(world);
-  });
-});
-
 // The wallet's day after its worker equivocated: it disputes the charge of a settled job without a bond, once, and nobody else does.
 
 /** Settled; its worker was convicted at the returned time. */
@@ -447,16 +411,6 @@ for (const [order, enter] of orders) {
 }
 
 describe("The dispute after an equivocation", () => {
-  it("gateway at fault without a reserve: the treasury pays the rest of the charge", async () => {
-    const world = await rich(freshWorldWithoutReserve());
-    const job = await convicted(world);
-    const before = await books(world);
-    await byWallet(world, job);
-    await sendRuling(world, job, Ruling.GatewayAtFault);
-    expect(moved(before, await books(world))).to.deep.equal({ free: 54n, treasury: -540_000n, escrow: 540_000n });
-    expect((await world.escrow.accountOf(world.client.address)).free).to.equal(CLIENT_CREDITS);
-  });
-
   it("pays the fraction of a fee once: 41 credits of charge, a fee of 4.1", async () => {
     const { world, escrow, client } = await rich(freshWorldWithoutReserve());
     const tokens = { completionTokens: 2_050 };

@@ -346,28 +346,6 @@ describe("A ruling against a worker with little stake", () => {
     expect(await world.registry.slashOf(second.id)).to.deep.equal([BigInt(world.worker.id), false]);
     expect((await world.escrow.jobOf(second.id)).status).to.equal(6);
   });
-
-  it("refunds the fee when nothing is left, and the wallet's bond", async () => {
-    const world = await withSlash(MINIMUM);
-    const { registry, client } = world;
-    const [first, second] = [await disputedJob(world), await disputedJob(world, { by: client })];
-    await sendRuling(world, first, Ruling.WorkerAtFault);
-    expect(await movedBy(world, () => sendRuling(world, second, Ruling.WorkerAtFault))).to.deep.equal({
-      free: 106n,
-      escrowed: -100n,
-      treasury: -60_000n,
-      escrow: 60_000n,
-    });
-    expect(await registry.slashOf(second.id)).to.deep.equal([BigInt(world.worker.id), false]);
-  });
-
-  it("refunds in full all the same when the gateway is at fault", async () => {
-    const { world, second } = await slashedOnce(1n, "client");
-    expect(await movedBy(world, () => sendRuling(world, second, Ruling.GatewayAtFault))).to.deep.equal({
-      free: 160n,
-      escrowed: -100n,
-    });
-  });
 });
 
 // An account near 2^40 - 1 credits: what comes back to it is never cut or lost, and what is in escrow always finds room to return.

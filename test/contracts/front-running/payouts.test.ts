@@ -16,9 +16,7 @@ const ATTACKS = [
   "joinDispute",
   "expire",
   "collectDebt",
-  "claim of the worker",
-  "claim of the wallet",
-  "claim of the treasury",
+  "claims of worker, wallet and treasury",
   "all of them in a batch",
   "all of them in a batch, the other way round",
 ] as const;

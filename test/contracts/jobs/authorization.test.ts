@@ -103,14 +103,6 @@ describe("setAuthorizationKey", () => {
     expect(await flags()).to.equal(3);
     expect((await escrow.accountOf(client.address)).dailyLimit).to.equal(500);
   });
-
-  it("leaves open jobs as they are", async () => {
-    const world = await freshWorld();
-    const job = await lockJob(world);
-    await requireAuthorization(world);
-    await sendComplete(world, job);
-    expect((await world.escrow.jobOf(job.id)).status).to.equal(4);
-  });
 });
 
 describe("lockAuthorized", () => {
@@ -293,14 +285,6 @@ describe("lockAuthorized", () => {
     const settled = await lockAuthorizedJob(world);
     await sendComplete(world, settled);
     await expectRevert(sendLockAuthorized(world, { jobId: settled.id }), "Job_AlreadyExists");
-  });
-
-  it("is not for an id that another wallet's job has: whoever comes first has it", async () => {
-    const { world, stranger } = await freshAuthorizedWorld();
-    await buyCredits(world, stranger, 1_000);
-    const authorization = await authorizationOf(world);
-    await sendLock(world, { id: authorization.jobId, wallet: stranger.address });
-    await expectRevert(sendLockAuthorized(world, authorization), "Job_AlreadyExists", authorization.jobId);
   });
 
   it("locks at most what was signed, when the price has risen since", async () => {

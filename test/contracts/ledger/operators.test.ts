@@ -7,7 +7,7 @@ import { sendDispute, settledJob } from "../support/disputes.ts";
 import { expectRevert, fieldsOf } from "../support/expect.ts";
 import { freshBare, freshWorld } from "../support/fresh.ts";
 import { inOneBlock } from "../support/front-running.ts";
-import { acknowledgedJob, acknowledgement, lockJob, sendAcknowledge, sendComplete, sendLock } from "../support/jobs.ts";
+import { acknowledgement, lockJob, sendAcknowledge, sendComplete, sendLock } from "../support/jobs.ts";
 import { NO_SIGNATURE } from "../support/sign.ts";
 import { addSigners, consent, OPERATOR, OTHER_OPERATOR, type World } from "../support/world.ts";
 
@@ -108,13 +108,6 @@ describe("stopOperator", () => {
     await escrow.connect(client).chooseOperator(OPERATOR);
     await escrow.stopOperator(OPERATOR, false);
     await sendLock(world);
-  });
-
-  it("does not keep its admin from its signers and its reserve", async () => {
-    const { world, escrow, guardian, operatorAdmin } = await freshWorld();
-    await escrow.connect(guardian).stopOperator(OPERATOR, true);
-    await addSigners(world, OPERATOR, operatorAdmin, [other(world, first)]);
-    await escrow.connect(operatorAdmin).announceReserveWithdrawal(OPERATOR, 1);
   });
 });
 
@@ -271,17 +264,6 @@ describe("rotateSigners", () => {
     await expectRevert(remove(world, gateway), "Operator_NotASigner", OPERATOR, gateway.address);
   });
 
-  it("takes a removed key back, with all its rights", async () => {
-    const { world, escrow, operatorAdmin, gateway } = await freshWorld();
-    const job = await lockJob(world);
-    await remove(world, gateway);
-    await expectRevert(escrow.connect(gateway).fail(job.id, 0), "Job_NotItsOperator");
-    await addSigners(world, OPERATOR, operatorAdmin, [gateway]);
-    expect(await signer(world, gateway)).to.deep.equal([OPERATOR, 0]);
-    await escrow.connect(gateway).fail(job.id, 0);
-    await sendLock(world);
-  });
-
   it("removes before it adds: the same key can be renewed in one call", async () => {
     const { world, escrow, operatorAdmin, gateway } = await freshBare();
     const consents = [await consent(world, gateway, OPERATOR, operatorAdmin.address)];
@@ -351,23 +333,6 @@ describe("A removed signer", () => {
 });
 
 describe("The jobs of an operator", () => {
-  it("are ended by any of its signers: a second gateway takes over a dead one's", async () => {
-    const { world, escrow, secondGateway, gateway } = await freshWorld();
-    const settled = await settledJob(world);
-    const [locked, acknowledged, failed] = [await lockJob(world), await acknowledgedJob(world), await lockJob(world)];
-    const refunded = await lockJob(world);
-    await remove(world, gateway);
-    await sendComplete(world, locked, { gateway: secondGateway });
-    await sendComplete(world, acknowledged, { gateway: secondGateway });
-    await escrow.connect(secondGateway).fail(failed.id, 3);
-    await sendDispute(world, settled, { by: secondGateway });
-    await nextBlockAt(refunded.lockedAt + 120);
-    await escrow.connect(secondGateway).refund(refunded.id);
-    const jobs = [locked, acknowledged, failed, settled, refunded];
-    const states = await Promise.all(jobs.map(async ({ id }) => (await escrow.jobOf(id)).status));
-    expect(states).to.deep.equal([4n, 4n, 5n, 7n, 6n]);
-  });
-
   it("are ended by a signer that was added after their lock", async () => {
     const world = await freshWorld();
     const job = await lockJob(world);

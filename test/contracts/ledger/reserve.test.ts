@@ -8,7 +8,6 @@ import { Behaviour } from "../support/hostile.ts";
 import {
   type BareWorld,
   CLIENT_CREDITS,
-  fundReserve,
   OPERATOR,
   OTHER_OPERATOR,
   provide,
@@ -39,13 +38,6 @@ describe("fundReserve", () => {
     await expectTokens(funding, token, [stranger, escrow], [-123n * UNITS, 123n * UNITS]);
     await expect(funding).to.emit(escrow, "ReserveChanged").withArgs(OTHER_OPERATOR, NO_JOB, 2, 123, 0);
     expect(await escrow.liabilities()).to.deep.equal([123n, 0n]);
-  });
-
-  it("adds up", async () => {
-    const world = await freshBare();
-    await fundReserve(world, 1);
-    await fundReserve(world, 2);
-    expect(await reserveOf(world)).to.include({ reserve: 3, held: 0 });
   });
 
   it("refuses zero credits, and operators that there are not", async () => {

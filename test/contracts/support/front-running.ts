@@ -47,9 +47,6 @@ export async function attacksOn(world: World, job: Job, answered: boolean): Prom
     joinDispute: make.joinDispute(job),
     expire: make.expire(job),
     collectDebt: make.collectDebt(job),
-    "claim of the worker": make.claim(worker.payout),
-    "claim of the wallet": make.claim(client.address),
-    "claim of the treasury": make.claim(await treasury.getAddress()),
   };
   if (answered) {
     attacks["submitProof"] = await make.submitProof(job);
@@ -57,7 +54,9 @@ export async function attacksOn(world: World, job: Job, answered: boolean): Prom
     attacks["openDispute"] = await make.openDispute(job);
     attacks["proveEquivocation of one Completion"] = await make.proveEquivocation(job, {});
   }
-  const all = Object.values(attacks);
+  const claims = [worker.payout, client.address, await treasury.getAddress()].map(make.claim);
+  const all = [...Object.values(attacks), ...claims];
+  attacks["claims of worker, wallet and treasury"] = make.execute(claims);
   attacks["all of them in a batch"] = make.execute(all);
   attacks["all of them in a batch, the other way round"] = make.execute(all.toReversed());
   return attacks;
