@@ -90,7 +90,14 @@ for (const [name, behaviour] of REFUSALS) {
       expect((await escrow.accountOf(client.address)).free).to.equal(CLIENT_CREDITS);
       await books(world);
     });
+  });
+}
 
+/** The escrow tells its own refused payments apart in one place: settlement/payouts.test.ts shows it for every refusal. */
+const WORST = REFUSALS.filter(([, behaviour]) => behaviour === Behaviour.Revert || behaviour === Behaviour.BurnGas);
+
+for (const [name, behaviour] of WORST) {
+  describe(`A token that ${name} towards a payee of the escrow`, () => {
     it("towards the worker: what the treasury pays it waits for it", async () => {
       const world = await richWorld();
       const { escrow, hostile, worker, client } = world;

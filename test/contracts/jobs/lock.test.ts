@@ -7,7 +7,6 @@ import { lockJob, sendComplete, sendLock, storedJob } from "../support/jobs.ts";
 import {
   buyCredits,
   CLIENT_CREDITS,
-  LISTING,
   MODEL,
   OPERATOR,
   OTHER_MODEL,
@@ -144,15 +143,5 @@ describe("lock", () => {
       100n,
     ]);
     await expectTokens(sendComplete(world, before), token, worker.payout, 60n * 9_000n);
-  });
-
-  it("refuses a price beyond 32 bits instead of cutting it", async () => {
-    const world = await freshWorld();
-    // The dearest model that can be listed: prices of up to 16 bits with a small context window.
-    const dear = { creditsPerRequest: 5_000, creditsPer1kTokens: 65_535, contextWindow: 1 };
-    await world.catalog.list({ ...LISTING, ...dear });
-    const price = (4_294_967_295n * 65_535n + 999n) / 1_000n;
-    const refused = sendLock(world, { model: 9, maxTokens: 4_294_967_295, maxCredits: 4_294_967_295 });
-    await expectRevert(refused, "SafeCastOverflowedUintDowncast", 32, price);
   });
 });

@@ -111,18 +111,6 @@ describe("The daily limit", () => {
     expect(await spentToday(world)).to.equal(80);
     await expectRevert(sendLock(world, FORTY), "Limits_DailyLimitReached");
   });
-
-  it("of today is not touched by yesterday's job that ends before today's first", async () => {
-    const { world, escrow, client, gateway } = await freshWorld();
-    const day = await midnight();
-    await escrow.connect(client).setLimits(true, 80, false);
-    await nextBlockAt(day - 1);
-    const yesterday = await lockJob(world);
-    await nextBlockAt(day);
-    await escrow.connect(gateway).fail(yesterday.id, 0);
-    await lockJob(world);
-    await expectOverLimit(world, { spent: 80, limit: 80, wanted: 40 });
-  });
 });
 
 describe("The freeze switch", () => {

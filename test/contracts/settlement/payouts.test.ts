@@ -99,12 +99,6 @@ describe("claim", () => {
       .to.emit(escrow, "PayoutClaimed")
       .withArgs(worker.payout, worker.payout, 2, PAID);
   });
-
-  it("keeps the amount while the token still refuses", async () => {
-    const { escrow, worker } = await withDeferred();
-    await expectRevert(escrow.claim(worker.payout), "Ledger_PayoutRefused", worker.payout, PAID);
-    expect(await escrow.claimableOf(worker.payout)).to.equal(PAID);
-  });
 });
 
 describe("claimTo", () => {
