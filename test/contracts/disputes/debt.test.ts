@@ -86,17 +86,6 @@ describe("A treasury without money", () => {
     expect((await world.escrow.operatorOf(1)).reserve).to.equal(1_000);
   });
 
-  it("owes the fee of an expired dispute too", async () => {
-    const { world, escrow, token, treasury } = await freshWorld();
-    const job = await disputedJob(world);
-    await drain(world);
-    await sendExpire(world, job);
-    expect(await escrow.compensationOf(job.id)).to.deep.equal([FEE_UNITS, 0n, false]);
-    await token.mint(treasury, FEE_UNITS);
-    await escrow.collectDebt(job.id);
-    expect((await escrow.accountOf(world.client.address)).free).to.equal(CLIENT_CREDITS - 54);
-  });
-
   it("owes a worker whose answer its gateway hid, and pays it as tokens", async () => {
     const { world, escrow, token, treasury, worker, client, stranger } = await freshWorldWithoutReserve();
     const job = await disputedProvenJob(world, { by: client });

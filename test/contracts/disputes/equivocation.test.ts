@@ -311,18 +311,6 @@ describe("After an equivocation the wallet", () => {
     await expect(opening).to.emit(world.escrow, "JobDisputed");
   });
 
-  for (const party of ["client", "gateway"] as const) {
-    it(`disputes again when a dispute of the ${party === "client" ? "wallet" : "operator"} had been rejected`, async () => {
-      const { world, escrow } = await rich(freshWorld());
-      const job = await disputedJob(world, { by: world[party] });
-      await sendRuling(world, job, Ruling.Rejected);
-      await expectRevert(byWallet(world, job), "Dispute_AlreadyOpened");
-      await sendEquivocation(world, job);
-      await expect(byWallet(world, job)).to.emit(escrow, "JobDisputed");
-      expect(await storedDispute(world, job)).to.deep.include({ afterEquivocation: true, resolved: false });
-    });
-  }
-
   it("disputes again when the dispute that was open at the equivocation is rejected, until its arbitration would have ended", async () => {
     const { world, escrow } = await rich(freshWorld());
     const [early, late] = [
@@ -347,13 +335,6 @@ describe("After an equivocation the wallet", () => {
     await sendExpire(world, { ...job, openedAt, ruleFrom: openedAt });
     expect((await world.escrow.jobOf(job.id)).status).to.equal(4);
     await expectRevert(byWallet(world, job), "Job_TooLate");
-  });
-
-  it("needs another hash than the signed one, and the Completion that was settled", async () => {
-    const world = await rich(freshWorld());
-    const job = await convicted(world);
-    await expectRevert(sendDispute(world, job, { by: world.client, receivedHash: PROOF_HASH }), "Dispute_SameHash");
-    await expectRevert(sendDispute(world, job, { by: world.client, signature: NO_SIGNATURE }), "ECDSAInvalidSignature");
   });
 });
 

@@ -196,12 +196,6 @@ for (const [name, enter] of disputable) {
       for (const by of [world.gateway, world.client])
         await expectRevert(sendDispute(world, job, { by, receivedHash: PROOF_HASH }), "Dispute_SameHash", job.id);
     });
-
-    it("can say that nothing was received", async () => {
-      const world = await freshWorld();
-      const job = await enter(world);
-      await expect(sendDispute(world, job, { receivedHash: NO_SIGNATURE.r })).to.emit(world.escrow, "JobDisputed");
-    });
   });
 }
 
@@ -217,13 +211,6 @@ describe("A dispute of a proven job", () => {
       expect(opened?.args.worker).to.equal(worker.key.address);
     });
   }
-
-  it("looks at no signature, whatever it is", async () => {
-    const world = await freshWorld();
-    const job = await provenJob(world);
-    const signature = await signCompletion(world.escrow, signingKey("nobody"), completionOf(job));
-    await expect(sendDispute(world, job, { signature })).to.emit(world.escrow, "JobDisputed");
-  });
 
   it("is about the proven Completion, not about another one, signed by its worker or not", async () => {
     const world = await freshWorld();

@@ -124,22 +124,6 @@ describe("A set of arbiters", () => {
     await expectRevert(refused, "Panel_NotAnArbiter", job.id, arbiters[2]?.address);
     await expect(sendVote(world, job, Ruling.WorkerAtFault, successor)).to.emit(escrow, "DisputeResolved");
   });
-
-  it("can contain an old arbiter again, who votes once on each dispute", async () => {
-    const { world, panel, arbiters } = await freshWorld();
-    const job = await disputedJob(world, { by: world.client });
-    await sendVote(world, job, Ruling.Rejected, arbiters[0]);
-    await panel.setArbiters(
-      arbiters.map(({ address }) => address),
-      3,
-    );
-    await expectRevert(sendVote(world, job, Ruling.Rejected, arbiters[0]), "Panel_AlreadyVoted");
-    const next = await disputedJob(world, { by: world.client });
-    await sendVote(world, next, Ruling.Rejected, arbiters[0]);
-    await sendVote(world, next, Ruling.Rejected, arbiters[1]);
-    expect((await world.escrow.jobOf(next.id)).status).to.equal(7);
-    await expect(sendVote(world, next, Ruling.Rejected, arbiters[2])).to.emit(world.escrow, "DisputeResolved");
-  });
 });
 
 describe("The panel's escrow", () => {

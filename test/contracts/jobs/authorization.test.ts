@@ -130,13 +130,6 @@ describe("lockAuthorized", () => {
     });
   });
 
-  it("is any signer's of the operator, and nobody else's", async () => {
-    const { world, secondGateway, client, stranger, operatorAdmin } = await freshAuthorizedWorld();
-    for (const gateway of [client, stranger, operatorAdmin])
-      await expectRevert(sendLockAuthorized(world, { gateway }), "Job_MayNotLock", gateway.address);
-    await sendLockAuthorized(world, { gateway: secondGateway });
-  });
-
   const changes: [string, (time: number) => Partial<Authorization>][] = [
     ["job id", (time) => ({ jobId: jobId(time) })],
     ["operator", () => ({ operator: OTHER_OPERATOR })],

@@ -82,12 +82,6 @@ describe("Stake", () => {
     await expectRevert(mine.startUnbonding(signer), "Registry_NoStake", signer);
   });
 
-  it("is not withdrawable without unbonding", async () => {
-    const { registry, worker, workerOwner } = await freshWorld();
-    const refused = registry.connect(workerOwner).withdrawStake(worker.key.address, workerOwner.address);
-    await expectRevert(refused, "Registry_NotUnbonding", worker.key.address);
-  });
-
   it("waits the whole time again after a cancellation", async () => {
     const { registry, worker, workerOwner } = await freshWorld();
     const signer = worker.key.address;
