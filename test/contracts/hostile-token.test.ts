@@ -137,8 +137,7 @@ for (const [name, behaviour] of WORST) {
       const { escrow, hostile, treasury, client } = world;
       const job = await disputedJob(world, { by: client });
       await hostile.setBehaviour(treasury, behaviour);
-      const sent = sendRuling(world, job, Ruling.Rejected);
-      await expect(sent)
+      await expect(sendRuling(world, job, Ruling.Rejected))
         .to.emit(escrow, "PayoutDeferred")
         .withArgs(job.id, await treasury.getAddress(), 1_000_000);
       await books(world);

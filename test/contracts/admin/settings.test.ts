@@ -38,8 +38,7 @@ describe("Roles of the escrow", () => {
     await expect(escrow.stopOperator(3, true)).to.emit(escrow, "OperatorStopped").withArgs(3, 8, true);
     const at = (await now()) + 5;
     await nextBlockAt(at);
-    const sent = escrow.scheduleFee(0);
-    await expect(sent)
+    await expect(escrow.scheduleFee(0))
       .to.emit(escrow, "FeeScheduled")
       .withArgs(9, 0, at + DAY);
     await expect(escrow.setTreasury(other)).to.emit(escrow, "TreasurySet").withArgs(10, other);
@@ -138,8 +137,7 @@ describe("The cap of compensations", () => {
     expect(await escrow.compensationCap()).to.equal(DEFAULT_COMPENSATION_CAP);
     expect(await escrow.COMPENSATION_CEILING()).to.equal(CEILING);
     for (const [i, cap] of [0, CEILING].entries()) {
-      const sent = escrow.connect(owner).setCompensationCap(cap);
-      await expect(sent)
+      await expect(escrow.connect(owner).setCompensationCap(cap))
         .to.emit(escrow, "CompensationCapSet")
         .withArgs(7 + i, cap);
       expect(await escrow.compensationCap()).to.equal(cap);

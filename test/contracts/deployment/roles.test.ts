@@ -100,10 +100,7 @@ describe("After the deployment", () => {
       expect(await timelock.hasRole(await timelock[role](), address), role).to.equal(false);
       expect(await timelock.getRoleAdmin(await timelock[role]()), role).to.equal(ethers.ZeroHash);
     }
-    expect([await svc.balanceOf(address), await svc.getVotes(address), await token.balanceOf(address)]).to.deep.equal([
-      0n,
-      0n,
-      0n,
-    ]);
+    const held = [await svc.balanceOf(address), await svc.getVotes(address), await token.balanceOf(address)];
+    expect(held).to.deep.equal([0n, 0n, 0n]);
   });
 });

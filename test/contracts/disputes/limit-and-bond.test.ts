@@ -113,8 +113,7 @@ describe("The operator's bond for a proven job", () => {
     const job = await disputedProvenJob(world);
     const payout = someAddress("another payout");
     await registry.connect(workerOwner).setPayout(worker.key.address, payout);
-    const sent = sendRuling(world, job, Ruling.Rejected);
-    await expect(sent)
+    await expect(sendRuling(world, job, Ruling.Rejected))
       .to.emit(escrow, "ReserveChanged")
       .withArgs(OPERATOR, job.id, 5, RESERVE_CREDITS - 60, 0);
     expect([await token.balanceOf(payout), await token.balanceOf(worker.payout)]).to.deep.equal([600_000n, 0n]);

@@ -49,11 +49,8 @@ describe("deposit", () => {
     const account = await escrow.accountOf(client.address);
     expect([account.id, account.sequence, account.free, account.escrowed]).to.deep.equal([1n, 2n, 400n, 0n]);
     expect((await escrow.accountOf(stranger.address)).id).to.equal(2);
-    expect([await escrow.walletOf(1), await escrow.walletOf(2), await escrow.walletOf(3)]).to.deep.equal([
-      client.address,
-      stranger.address,
-      ethers.ZeroAddress,
-    ]);
+    for (const [i, wallet] of [client.address, stranger.address, ethers.ZeroAddress].entries())
+      expect(await escrow.walletOf(i + 1)).to.equal(wallet);
   });
 
   it("needs the caller's allowance", async () => {

@@ -74,8 +74,7 @@ describe("announceReserveWithdrawal", () => {
     expect(await escrow.LONGEST_RISK()).to.equal(LONGEST_RISK);
     const time = (await now()) + 10;
     await nextBlockAt(time);
-    const sent = escrow.connect(operatorAdmin).announceReserveWithdrawal(OPERATOR, 500);
-    await expect(sent)
+    await expect(escrow.connect(operatorAdmin).announceReserveWithdrawal(OPERATOR, 500))
       .to.emit(escrow, "ReserveLeaving")
       .withArgs(OPERATOR, 4, 500, time + LONGEST_RISK);
     expect(await reserveOf(world)).to.deep.equal({

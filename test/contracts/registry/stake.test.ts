@@ -132,8 +132,7 @@ describe("The registry's stake terms", () => {
     const announced = (await now()) + 1;
     const effectiveAt = BigInt(announced) + period;
     await nextBlockAt(announced);
-    const sent = registry.scheduleStakeTerms(MINIMUM + 1n, MINIMUM);
-    await expect(sent)
+    await expect(registry.scheduleStakeTerms(MINIMUM + 1n, MINIMUM))
       .to.emit(registry, "StakeTermsScheduled")
       .withArgs(2, MINIMUM + 1n, MINIMUM, effectiveAt);
     await mineAt(effectiveAt - 1n);

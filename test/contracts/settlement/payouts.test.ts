@@ -88,8 +88,7 @@ describe("claim", () => {
     await sendComplete(world, await lockJob(world));
     expect(await escrow.claimableOf(worker.payout)).to.equal(2n * PAID);
     await hostile.setBehaviour(worker.payout, Behaviour.Standard);
-    const sent = escrow.claim(worker.payout);
-    await expect(sent)
+    await expect(escrow.claim(worker.payout))
       .to.emit(escrow, "PayoutClaimed")
       .withArgs(worker.payout, worker.payout, 1, 2n * PAID);
     await hostile.setBehaviour(worker.payout, Behaviour.Revert);

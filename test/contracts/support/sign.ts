@@ -44,34 +44,18 @@ export async function signAssignment(
   return compactSignature((await gateway.signTypedData(domain, types, message)) as Hex);
 }
 
-export async function signAcknowledgement(
-  escrow: Escrow,
-  key: PrivateKeyAccount,
-  message: Acknowledgement,
-): Promise<Signature> {
-  const domain = await domainOf(escrow);
-  return compactSignature(
-    await key.signTypedData({ domain, types: jobMessageTypes, primaryType: "Acknowledgement", message }),
-  );
-}
+type Messages = { Acknowledgement: Acknowledgement; Completion: Completion; Authorization: Authorization };
 
-export async function signCompletion(escrow: Escrow, key: PrivateKeyAccount, message: Completion): Promise<Signature> {
-  const domain = await domainOf(escrow);
-  return compactSignature(
-    await key.signTypedData({ domain, types: jobMessageTypes, primaryType: "Completion", message }),
-  );
-}
-
-export async function signAuthorization(
-  escrow: Escrow,
-  key: PrivateKeyAccount,
-  message: Authorization,
-): Promise<Signature> {
-  const domain = await domainOf(escrow);
-  return compactSignature(
-    await key.signTypedData({ domain, types: authorizationTypes, primaryType: "Authorization", message }),
-  );
-}
+const signer =
+  <T extends keyof Messages>(primaryType: T) =>
+  async (escrow: Escrow, key: PrivateKeyAccount, message: Messages[T]): Promise<Signature> => {
+    const types = { ...jobMessageTypes, ...authorizationTypes };
+    const typed = { domain: await domainOf(escrow), types, primaryType, message };
+    return compactSignature(await key.signTypedData(typed as Parameters<typeof key.signTypedData>[0]));
+  };
+export const signAcknowledgement = signer("Acknowledgement");
+export const signCompletion = signer("Completion");
+export const signAuthorization = signer("Authorization");
 
 async function domainOf(escrow: Escrow) {
   return escrowDomain(CHAIN_ID, getAddress(await escrow.getAddress()));
