@@ -27,19 +27,17 @@ import { CLIENT_CREDITS } from "./support/world.ts";
 const PAID = 540_000n;
 const FEE = 60_000n;
 
-describe("A token that begins to take a fee on transfer", () => {
-  it("takes it from the payees: the escrow pays what it owes and no more", async () => {
-    const { world, escrow, hostile, worker, treasury } = await freshHostileWorld();
-    const job = await lockJob(world);
-    await hostile.setFee(1_000);
-    await expect(sendComplete(world, job)).to.changeTokenBalances(
-      ethers,
-      hostile,
-      [escrow, worker.payout, treasury],
-      [-PAID - FEE, PAID - 1_000n, FEE - 1_000n],
-    );
-    await books(world);
-  });
+it("A token that begins to take a fee on transfer takes it from the payees: the escrow pays what it owes and no more", async () => {
+  const { world, escrow, hostile, worker, treasury } = await freshHostileWorld();
+  const job = await lockJob(world);
+  await hostile.setFee(1_000);
+  await expect(sendComplete(world, job)).to.changeTokenBalances(
+    ethers,
+    hostile,
+    [escrow, worker.payout, treasury],
+    [-PAID - FEE, PAID - 1_000n, FEE - 1_000n],
+  );
+  await books(world);
 });
 
 describe("A token that calls back", () => {
@@ -195,34 +193,30 @@ describe("A token that blocks the wallet", () => {
   });
 });
 
-describe("A token that takes a fee on transfer", () => {
-  it("has credited what arrived; the rest is owed", async () => {
-    const world = await richWorld();
-    const { escrow, hostile, client } = world;
-    const job = await disputedJob(world);
-    await hostile.setFee(1_000);
-    await expect(sendRuling(world, job, Ruling.GatewayAtFault))
-      .to.emit(escrow, "Compensated")
-      .withArgs(job.id, client.address, client.address, CHARGE_UNITS - 1_000n, 1_000, CLIENT_CREDITS - 1, 0);
-    expect(await escrow.claimableOf(client.address)).to.equal(9_000);
-    await books(world);
-  });
+it("A token that takes a fee on transfer has credited what arrived; the rest is owed", async () => {
+  const world = await richWorld();
+  const { escrow, hostile, client } = world;
+  const job = await disputedJob(world);
+  await hostile.setFee(1_000);
+  await expect(sendRuling(world, job, Ruling.GatewayAtFault))
+    .to.emit(escrow, "Compensated")
+    .withArgs(job.id, client.address, client.address, CHARGE_UNITS - 1_000n, 1_000, CLIENT_CREDITS - 1, 0);
+  expect(await escrow.claimableOf(client.address)).to.equal(9_000);
+  await books(world);
 });
 
-describe("A compensation with which more arrives than is owed", () => {
-  it("credits what is owed; the rest is nobody's, and no debt is below zero", async () => {
-    const { world, escrow, hostile, treasury, client } = await freshHostileWorldWithoutReserve();
-    const job = await disputedJob(world);
-    await hostile.mint(treasury, 10_000_000n);
-    const gift = hostile.interface.encodeFunctionData("mint", [await escrow.getAddress(), 1_000_000n]);
-    await hostile.setHook(hostile, gift);
-    await expect(sendRuling(world, job, Ruling.GatewayAtFault))
-      .to.emit(escrow, "Compensated")
-      .withArgs(job.id, client.address, client.address, CHARGE_UNITS, 0, CLIENT_CREDITS, 0);
-    expect(await escrow.compensationOf(job.id)).to.deep.equal([CHARGE_UNITS, CHARGE_UNITS, false]);
-    const { credits, claimable } = await escrow.liabilities();
-    expect(await hostile.balanceOf(escrow)).to.equal(credits * 10_000n + claimable + 1_000_000n);
-  });
+it("A compensation with which more arrives than is owed credits what is owed; the rest is nobody's, and no debt is below zero", async () => {
+  const { world, escrow, hostile, treasury, client } = await freshHostileWorldWithoutReserve();
+  const job = await disputedJob(world);
+  await hostile.mint(treasury, 10_000_000n);
+  const gift = hostile.interface.encodeFunctionData("mint", [await escrow.getAddress(), 1_000_000n]);
+  await hostile.setHook(hostile, gift);
+  await expect(sendRuling(world, job, Ruling.GatewayAtFault))
+    .to.emit(escrow, "Compensated")
+    .withArgs(job.id, client.address, client.address, CHARGE_UNITS, 0, CLIENT_CREDITS, 0);
+  expect(await escrow.compensationOf(job.id)).to.deep.equal([CHARGE_UNITS, CHARGE_UNITS, false]);
+  const { credits, claimable } = await escrow.liabilities();
+  expect(await hostile.balanceOf(escrow)).to.equal(credits * 10_000n + claimable + 1_000_000n);
 });
 
 // A token that calls back in the middle of a ruling: nothing that moves money can be entered, nothing is paid twice.

@@ -7,19 +7,17 @@ import { freshBare, freshHostileWorld } from "../support/fresh.ts";
 import { Behaviour } from "../support/hostile.ts";
 import { lockJob, sendComplete } from "../support/jobs.ts";
 
-describe("ProtocolTreasury", () => {
-  it("pays what its owner says, and counts", async () => {
-    const { treasury, token, owner, stranger } = await freshBare();
-    await token.mint(await treasury.getAddress(), 100);
-    const paying = treasury.connect(owner).pay(token, stranger.address, 60);
-    await expect(paying)
-      .to.emit(treasury, "TreasuryPaid")
-      .withArgs(1, await token.getAddress(), stranger.address, 60);
-    await expectTokens(paying, token, [treasury, stranger], [-60n, 60n]);
-    await expect(treasury.connect(owner).pay(token, stranger.address, 40))
-      .to.emit(treasury, "TreasuryPaid")
-      .withArgs(2, await token.getAddress(), stranger.address, 40);
-  });
+it("ProtocolTreasury pays what its owner says, and counts", async () => {
+  const { treasury, token, owner, stranger } = await freshBare();
+  await token.mint(await treasury.getAddress(), 100);
+  const paying = treasury.connect(owner).pay(token, stranger.address, 60);
+  await expect(paying)
+    .to.emit(treasury, "TreasuryPaid")
+    .withArgs(1, await token.getAddress(), stranger.address, 60);
+  await expectTokens(paying, token, [treasury, stranger], [-60n, 60n]);
+  await expect(treasury.connect(owner).pay(token, stranger.address, 40))
+    .to.emit(treasury, "TreasuryPaid")
+    .withArgs(2, await token.getAddress(), stranger.address, 40);
 });
 
 describe("A fee that the stablecoin refused to pay to the treasury", () => {
@@ -48,19 +46,17 @@ describe("A fee that the stablecoin refused to pay to the treasury", () => {
   });
 });
 
-describe("ServiceToken", () => {
-  it("is minted once, a billion of 18 decimals, and votes by time", async () => {
-    const { svc, owner, stranger } = await freshBare();
-    const supply = 10n ** 27n;
-    expect([await svc.totalSupply(), await svc.balanceOf(owner.address)]).to.deep.equal([supply, supply]);
-    expect(await svc.decimals()).to.equal(18);
-    expect(await svc.CLOCK_MODE()).to.equal("mode=timestamp");
-    expect(await svc.clock()).to.equal((await ethers.provider.getBlock("latest"))?.timestamp);
-    await svc.transfer(stranger.address, 5);
-    await svc.connect(stranger).delegate(stranger.address);
-    expect(await svc.getVotes(stranger.address)).to.equal(5);
-    expect(await svc.nonces(stranger.address)).to.equal(0);
-  });
+it("ServiceToken is minted once, a billion of 18 decimals, and votes by time", async () => {
+  const { svc, owner, stranger } = await freshBare();
+  const supply = 10n ** 27n;
+  expect([await svc.totalSupply(), await svc.balanceOf(owner.address)]).to.deep.equal([supply, supply]);
+  expect(await svc.decimals()).to.equal(18);
+  expect(await svc.CLOCK_MODE()).to.equal("mode=timestamp");
+  expect(await svc.clock()).to.equal((await ethers.provider.getBlock("latest"))?.timestamp);
+  await svc.transfer(stranger.address, 5);
+  await svc.connect(stranger).delegate(stranger.address);
+  expect(await svc.getVotes(stranger.address)).to.equal(5);
+  expect(await svc.nonces(stranger.address)).to.equal(0);
 });
 
 // The treasury as payer of compensations: on the escrow's word only, as far as its money goes.

@@ -104,39 +104,35 @@ describe("A treasury without money", () => {
   });
 });
 
-describe("A treasury that is short", () => {
-  it("pays what it has at once; a fraction of a credit waits as tokens", async () => {
-    const { world, job, ruling } = await owed(123_456n);
-    const { escrow, client, token, treasury } = world;
-    await expect(ruling)
-      .to.emit(escrow, "Compensated")
-      .withArgs(job.id, client.address, client.address, 123_456, CHARGE_UNITS - 123_456n, CLIENT_CREDITS - 48, 0);
-    await expect(ruling).to.emit(escrow, "PayoutDeferred").withArgs(job.id, client.address, 3_456);
-    expect(await escrow.claimableOf(client.address)).to.equal(3_456);
-    await token.mint(treasury, 476_544n);
-    await escrow.collectDebt(job.id);
-    // 476,544 units are 47 credits and 6,544 units: together with the 3,456 exactly the sixtieth credit.
-    expect((await escrow.accountOf(client.address)).free).to.equal(CLIENT_CREDITS - 1);
-    await expectTokens(escrow.claim(client.address), token, client, 10_000n);
-    await books(world);
-  });
+it("A treasury that is short pays what it has at once; a fraction of a credit waits as tokens", async () => {
+  const { world, job, ruling } = await owed(123_456n);
+  const { escrow, client, token, treasury } = world;
+  await expect(ruling)
+    .to.emit(escrow, "Compensated")
+    .withArgs(job.id, client.address, client.address, 123_456, CHARGE_UNITS - 123_456n, CLIENT_CREDITS - 48, 0);
+  await expect(ruling).to.emit(escrow, "PayoutDeferred").withArgs(job.id, client.address, 3_456);
+  expect(await escrow.claimableOf(client.address)).to.equal(3_456);
+  await token.mint(treasury, 476_544n);
+  await escrow.collectDebt(job.id);
+  // 476,544 units are 47 credits and 6,544 units: together with the 3,456 exactly the sixtieth credit.
+  expect((await escrow.accountOf(client.address)).free).to.equal(CLIENT_CREDITS - 1);
+  await expectTokens(escrow.claim(client.address), token, client, 10_000n);
+  await books(world);
 });
 
-describe("Compensation", () => {
-  it("is a debt when governance put something that pays nothing in the treasury's place, and the next treasury pays", async () => {
-    const { world, escrow, treasury, token, panel } = await freshWorldWithoutReserve();
-    await token.mint(treasury, CHARGE_UNITS);
-    const [job, other] = [await disputedJob(world), await disputedJob(world)];
-    await escrow.setTreasury(someAddress("no contract"));
-    await sendRuling(world, job, Ruling.GatewayAtFault);
-    // A contract that does not know the call, and reverts.
-    await escrow.setTreasury(await panel.getAddress());
-    await sendRuling(world, other, Ruling.GatewayAtFault);
-    expect([await debtOf(world, job), await debtOf(world, other)]).to.deep.equal([CHARGE_UNITS, CHARGE_UNITS]);
-    await escrow.setTreasury(await treasury.getAddress());
-    await escrow.collectDebt(job.id);
-    expect((await escrow.accountOf(world.client.address)).free).to.equal(CLIENT_CREDITS - 60);
-  });
+it("Compensation is a debt when governance put something that pays nothing in the treasury's place, and the next treasury pays", async () => {
+  const { world, escrow, treasury, token, panel } = await freshWorldWithoutReserve();
+  await token.mint(treasury, CHARGE_UNITS);
+  const [job, other] = [await disputedJob(world), await disputedJob(world)];
+  await escrow.setTreasury(someAddress("no contract"));
+  await sendRuling(world, job, Ruling.GatewayAtFault);
+  // A contract that does not know the call, and reverts.
+  await escrow.setTreasury(await panel.getAddress());
+  await sendRuling(world, other, Ruling.GatewayAtFault);
+  expect([await debtOf(world, job), await debtOf(world, other)]).to.deep.equal([CHARGE_UNITS, CHARGE_UNITS]);
+  await escrow.setTreasury(await treasury.getAddress());
+  await escrow.collectDebt(job.id);
+  expect((await escrow.accountOf(world.client.address)).free).to.equal(CLIENT_CREDITS - 60);
 });
 
 // What the treasury can be charged on a UTC day: the cap, a quarter of it for one operator's jobs; what exceeds it waits as debt.
@@ -316,19 +312,17 @@ describe("The cap counts", () => {
   });
 });
 
-describe("setCompensationCap", () => {
-  it("holds at once: what waits is paid up to a higher one, and nothing more after a lower one", async () => {
-    const world = await capped(0);
-    const { escrow } = world;
-    const job = await blamed(world);
-    expect(await paidFor(world, job)).to.deep.equal([CHARGE_UNITS, 0n]);
-    await escrow.setCompensationCap(100);
-    await collect(world, job);
-    expect(await paidFor(world, job)).to.deep.equal([CHARGE_UNITS, 250_000n]);
-    await escrow.setCompensationCap(99);
-    await expectRevert(collect(world, job), "Dispute_NothingPaid", job.id, 350_000, 0);
-    await escrow.setCompensationCap(240);
-    await collect(world, job);
-    expect(await paidFor(world, job)).to.deep.equal([CHARGE_UNITS, CHARGE_UNITS]);
-  });
+it("setCompensationCap holds at once: what waits is paid up to a higher one, and nothing more after a lower one", async () => {
+  const world = await capped(0);
+  const { escrow } = world;
+  const job = await blamed(world);
+  expect(await paidFor(world, job)).to.deep.equal([CHARGE_UNITS, 0n]);
+  await escrow.setCompensationCap(100);
+  await collect(world, job);
+  expect(await paidFor(world, job)).to.deep.equal([CHARGE_UNITS, 250_000n]);
+  await escrow.setCompensationCap(99);
+  await expectRevert(collect(world, job), "Dispute_NothingPaid", job.id, 350_000, 0);
+  await escrow.setCompensationCap(240);
+  await collect(world, job);
+  expect(await paidFor(world, job)).to.deep.equal([CHARGE_UNITS, CHARGE_UNITS]);
 });

@@ -284,14 +284,12 @@ describe("A reserve that is held for other disputes", () => {
   });
 });
 
-describe("The operator's reserve", () => {
-  it("pays while its operator is stopped and while its withdrawal is announced", async () => {
-    const { world, escrow, guardian, operatorAdmin } = await freshWorld();
-    const job = await disputedJob(world);
-    await escrow.connect(guardian).stopOperator(OPERATOR, true);
-    await escrow.connect(operatorAdmin).announceReserveWithdrawal(OPERATOR, RESERVE_CREDITS);
-    await expect(sendRuling(world, job, Ruling.GatewayAtFault)).to.emit(escrow, "OperatorCharged");
-  });
+it("The operator's reserve pays while its operator is stopped and while its withdrawal is announced", async () => {
+  const { world, escrow, guardian, operatorAdmin } = await freshWorld();
+  const job = await disputedJob(world);
+  await escrow.connect(guardian).stopOperator(OPERATOR, true);
+  await escrow.connect(operatorAdmin).announceReserveWithdrawal(OPERATOR, RESERVE_CREDITS);
+  await expect(sendRuling(world, job, Ruling.GatewayAtFault)).to.emit(escrow, "OperatorCharged");
 });
 
 // What a client gets when the slash could not take its whole amount: the job's fee, no more.
@@ -417,13 +415,11 @@ describe("A compensation to an account that is almost full, with a job in escrow
   });
 });
 
-describe("A deposit to an account that is almost full", () => {
-  it("is taken to the last credit and not above, escrowed ones counted", async () => {
-    const { world, escrow, client, token } = await freshWorld();
-    await almostFull(world, 100n);
-    await provide(world, client, 10_000_000n);
-    await expectRevert(escrow.connect(client).deposit(101, 0), "SafeCastOverflowedUintDowncast", 40, MOST + 1n);
-    await expectTokens(escrow.connect(client).deposit(100, 0), token, client, -1_000_000n);
-    expect((await balances(world)).free).to.equal(MOST - 80n);
-  });
+it("A deposit to an account that is almost full is taken to the last credit and not above, escrowed ones counted", async () => {
+  const { world, escrow, client, token } = await freshWorld();
+  await almostFull(world, 100n);
+  await provide(world, client, 10_000_000n);
+  await expectRevert(escrow.connect(client).deposit(101, 0), "SafeCastOverflowedUintDowncast", 40, MOST + 1n);
+  await expectTokens(escrow.connect(client).deposit(100, 0), token, client, -1_000_000n);
+  expect((await balances(world)).free).to.equal(MOST - 80n);
 });

@@ -163,16 +163,14 @@ describe("The window of a dispute", () => {
   });
 });
 
-describe("A job is disputed once", () => {
-  it("after the rejection of a proven job, also when its gateway settles it and a new window begins", async () => {
-    const { world, client } = await freshWorld();
-    const job = await disputedProvenJob(world, { by: client });
-    await sendRuling(world, job, Ruling.Rejected);
-    await expectRevert(sendDispute(world, job), "Job_TooLate");
-    await sendComplete(world, job);
-    for (const party of parties)
-      await expectRevert(sendDispute(world, job, { by: world[party] }), "Dispute_AlreadyOpened", job.id);
-  });
+it("A job is disputed once, after the rejection of a proven job, also when its gateway settles it and a new window begins", async () => {
+  const { world, client } = await freshWorld();
+  const job = await disputedProvenJob(world, { by: client });
+  await sendRuling(world, job, Ruling.Rejected);
+  await expectRevert(sendDispute(world, job), "Job_TooLate");
+  await sendComplete(world, job);
+  for (const party of parties)
+    await expectRevert(sendDispute(world, job, { by: world[party] }), "Dispute_AlreadyOpened", job.id);
 });
 
 // What a dispute must show: another hash, and what the job's worker stands behind: by its proof on record, or by its signature.

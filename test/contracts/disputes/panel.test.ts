@@ -124,17 +124,15 @@ describe("A set of arbiters", () => {
   });
 });
 
-describe("The panel's escrow", () => {
-  it("is named once and never the zero address", async () => {
-    const { panel, escrow, owner } = await freshBare();
-    const address = await escrow.getAddress();
-    expect(await panel.escrow()).to.equal(address);
-    await expectRevert(panel.setEscrow(address), "Panel_InvalidEscrow", address);
-    const fresh = await ethers.deployContract("ArbitrationPanel", [owner, people(1), 1]);
-    await expectRevert(fresh.setEscrow(ethers.ZeroAddress), "Panel_InvalidEscrow", ethers.ZeroAddress);
-    await expect(fresh.setEscrow(address)).to.emit(fresh, "EscrowSet").withArgs(address);
-    expect(await fresh.escrow()).to.equal(address);
-  });
+it("The panel's escrow is named once and never the zero address", async () => {
+  const { panel, escrow, owner } = await freshBare();
+  const address = await escrow.getAddress();
+  expect(await panel.escrow()).to.equal(address);
+  await expectRevert(panel.setEscrow(address), "Panel_InvalidEscrow", address);
+  const fresh = await ethers.deployContract("ArbitrationPanel", [owner, people(1), 1]);
+  await expectRevert(fresh.setEscrow(ethers.ZeroAddress), "Panel_InvalidEscrow", ethers.ZeroAddress);
+  await expect(fresh.setEscrow(address)).to.emit(fresh, "EscrowSet").withArgs(address);
+  expect(await fresh.escrow()).to.equal(address);
 });
 
 // Votes of arbiters: how many, whose, that they can be changed, and from when until when.
@@ -284,18 +282,16 @@ describe("voteMany", () => {
   });
 });
 
-describe("rule", () => {
-  it("checks for itself what the panel checked: ruling, state and time", async () => {
-    const { world, escrow, panel } = await freshWorld();
-    const asPanel = escrow.connect(await actingAs(panel));
-    const settled = await settledJob(world);
-    await expectRevert(asPanel.rule(settled.id, Ruling.Rejected), "Job_WrongState", settled.id, 4);
-    const job = await disputed(world);
-    await expectRevert(asPanel.rule(job.id, Ruling.None), "Dispute_InvalidRuling");
-    const deadline = job.openedAt + ARBITRATION;
-    await nextBlockAt(deadline);
-    await expectRevert(asPanel.rule(job.id, Ruling.Rejected), "Job_TooLate", job.id, deadline, deadline);
-  });
+it("rule checks for itself what the panel checked: ruling, state and time", async () => {
+  const { world, escrow, panel } = await freshWorld();
+  const asPanel = escrow.connect(await actingAs(panel));
+  const settled = await settledJob(world);
+  await expectRevert(asPanel.rule(settled.id, Ruling.Rejected), "Job_WrongState", settled.id, 4);
+  const job = await disputed(world);
+  await expectRevert(asPanel.rule(job.id, Ruling.None), "Dispute_InvalidRuling");
+  const deadline = job.openedAt + ARBITRATION;
+  await nextBlockAt(deadline);
+  await expectRevert(asPanel.rule(job.id, Ruling.Rejected), "Job_TooLate", job.id, deadline, deadline);
 });
 
 // Silence of the arbiters: anyone ends the dispute after 24 hours, and it costs the protocol.

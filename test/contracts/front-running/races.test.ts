@@ -35,21 +35,19 @@ describe("A worker's proof and its gateway's fail in one block", () => {
   }
 });
 
-describe("The answer of a second worker, whose hash the silent first one copies", () => {
-  it("can be lost to a proof mined before that acknowledgement: a dispute costs the usurper its stake, the client nothing", async () => {
-    const { world, before, job } = await started();
-    const { gateway, rival, workerOwner } = world;
-    // The first worker never answered, the gateway went on to the rival, whose text the client has.
-    const passing = { worker: rival, attempt: 2, acknowledgeBy: job.lockedAt + 100 };
-    const proofHash = answerHash("never delivered");
-    const usurping = await call(world, workerOwner, items(world).submitProof(job, { proofHash }));
-    const replacing = await call(world, gateway, items(world).acknowledge(job, passing));
-    expect(await inOneBlock(job.lockedAt + 90, [usurping, replacing])).to.deep.equal([true, false]);
-    await sendDispute(world, job, { receivedHash: PROOF_HASH, proofHash, signature: NO_SIGNATURE });
-    // The wallet has the rival's text, too: with its hash the panel can rule at once.
-    await sendJoin(world, job, PROOF_HASH);
-    await sendRuling(world, job, Ruling.WorkerAtFault);
-    // Known limitation: the rival's work of this one job is not paid.
-    expect(moved(before, await books(world))).to.deep.equal({ stake: -500_000_000n });
-  });
+it("The answer of a second worker, whose hash the silent first one copies, can be lost to a proof mined before that acknowledgement: a dispute costs the usurper its stake, the client nothing", async () => {
+  const { world, before, job } = await started();
+  const { gateway, rival, workerOwner } = world;
+  // The first worker never answered, the gateway went on to the rival, whose text the client has.
+  const passing = { worker: rival, attempt: 2, acknowledgeBy: job.lockedAt + 100 };
+  const proofHash = answerHash("never delivered");
+  const usurping = await call(world, workerOwner, items(world).submitProof(job, { proofHash }));
+  const replacing = await call(world, gateway, items(world).acknowledge(job, passing));
+  expect(await inOneBlock(job.lockedAt + 90, [usurping, replacing])).to.deep.equal([true, false]);
+  await sendDispute(world, job, { receivedHash: PROOF_HASH, proofHash, signature: NO_SIGNATURE });
+  // The wallet has the rival's text, too: with its hash the panel can rule at once.
+  await sendJoin(world, job, PROOF_HASH);
+  await sendRuling(world, job, Ruling.WorkerAtFault);
+  // Known limitation: the rival's work of this one job is not paid.
+  expect(moved(before, await books(world))).to.deep.equal({ stake: -500_000_000n });
 });

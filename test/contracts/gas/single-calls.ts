@@ -39,38 +39,28 @@ export async function gasOfOperations(world: World): Promise<Record<string, numb
   for (const wallet of [client, stranger]) {
     await provide(world, wallet, 10_000_000n);
   }
-  const deposit = await gasOf(escrow.connect(client).deposit(100, OPERATOR));
-  const firstDeposit = await gasOf(escrow.connect(stranger).deposit(100, OPERATOR));
-  const withdraw = await gasOf(escrow.connect(client).withdraw(10, client.address));
-  const choose = await gasOf(escrow.connect(stranger).chooseOperator(OTHER_OPERATOR));
-  const authorize = await gasOf(escrow.connect(stranger).setAuthorizationKey(AUTHORIZATION_KEY.address));
+  const gas: Record<string, number> = {};
+  gas["deposit, first"] = await gasOf(escrow.connect(stranger).deposit(100, OPERATOR));
+  gas["deposit"] = await gasOf(escrow.connect(client).deposit(100, OPERATOR));
+  gas["withdraw"] = await gasOf(escrow.connect(client).withdraw(10, client.address));
+  gas["chooseOperator"] = await gasOf(escrow.connect(stranger).chooseOperator(OTHER_OPERATOR));
+  const key = AUTHORIZATION_KEY.address;
+  gas["setAuthorizationKey, first"] = await gasOf(escrow.connect(stranger).setAuthorizationKey(key));
   const [added, removed] = [[stranger.address], [world.secondGateway.address]];
   const consents = [await consent(world, stranger, OPERATOR, operatorAdmin.address)];
-  const rotate = await gasOf(escrow.connect(operatorAdmin).rotateSigners(OPERATOR, added, consents, removed));
+  const rotating = escrow.connect(operatorAdmin).rotateSigners(OPERATOR, added, consents, removed);
+  gas["rotateSigners, one key for another"] = await gasOf(rotating);
   const relayed = await lockJob(world);
-  const acknowledge = await gasOf(sendAcknowledge(world, relayed));
-  const submitProof = await gasOf(sendProof(world, relayed));
+  gas["acknowledge by a stranger"] = await gasOf(sendAcknowledge(world, relayed));
+  gas["submitProof"] = await gasOf(sendProof(world, relayed));
   const proven = await provenJob(world);
   await nextBlockAt(proven.finalizeFrom);
-  const finalize = await gasOf(sendFinalize(world, proven));
-  const failing = await acknowledgedJob(world);
-  const fail = await gasOf(escrow.connect(gateway).fail(failing.id, 1));
+  gas["finalize"] = await gasOf(sendFinalize(world, proven));
+  gas["fail"] = await gasOf(escrow.connect(gateway).fail((await acknowledgedJob(world)).id, 1));
   const late = await lockJob(world);
   await nextBlockAt(late.lockedAt + 150);
-  const refund = await gasOf(escrow.connect(stranger).refund(late.id));
-  return {
-    "deposit, first": firstDeposit,
-    deposit,
-    withdraw,
-    chooseOperator: choose,
-    "setAuthorizationKey, first": authorize,
-    "rotateSigners, one key for another": rotate,
-    "acknowledge by a stranger": acknowledge,
-    submitProof,
-    finalize,
-    fail,
-    refund,
-  };
+  gas["refund"] = await gasOf(escrow.connect(stranger).refund(late.id));
+  return gas;
 }
 
 /** The dearest item a batch can meet: both payees burn all the gas they get, and both are deferred for the first time. */
@@ -89,29 +79,24 @@ export async function gasOfWorstCase(world: HostileWorld): Promise<Record<string
 /** The treasury holds what earlier jobs brought in. */
 export async function gasOfDisputes(world: World): Promise<Record<string, number>> {
   await world.token.mint(world.treasury, 10_000_000n);
-  const byOperator = await gasOf(sendDispute(world, await settledJob(world)));
-  const ofProven = await gasOf(sendDispute(world, await provenJob(world)));
-  const byWallet = await gasOf(sendDispute(world, await settledJob(world), { by: world.client }));
-  const join = await gasOf(sendJoin(world, await disputedJob(world)));
-  const gatewayAtFault = await gasOf(sendRuling(world, await disputedProvenJob(world), Ruling.GatewayAtFault));
-  const rejected = await gasOf(sendRuling(world, await disputedJob(world, { by: world.client }), Ruling.Rejected));
-  // The slashes come last: they leave the worker without the stake that a job needs.
+  const gas: Record<string, number> = {};
+  gas["openDispute by the operator, settled job"] = await gasOf(sendDispute(world, await settledJob(world)));
+  gas["openDispute by the operator, proven job"] = await gasOf(sendDispute(world, await provenJob(world)));
+  const byWallet = { by: world.client };
+  gas["openDispute by the wallet"] = await gasOf(sendDispute(world, await settledJob(world), byWallet));
+  gas["joinDispute"] = await gasOf(sendJoin(world, await disputedJob(world)));
+  // All jobs come before the first slash, which leaves the worker without the stake that a job needs.
   const [voted, silent, equivocated] = [await disputedJob(world), await disputedJob(world), await settledJob(world)];
-  await waitForVotes(world, silent);
-  const vote = await gasOf(sendVote(world, voted, Ruling.WorkerAtFault));
-  const workerAtFault = await gasOf(sendVote(world, voted, Ruling.WorkerAtFault, world.arbiters[1]));
-  const equivocation = await gasOf(sendEquivocation(world, equivocated));
-  const expire = await gasOf(sendExpire(world, silent));
-  return {
-    "openDispute by the operator, settled job": byOperator,
-    "openDispute by the operator, proven job": ofProven,
-    "openDispute by the wallet": byWallet,
-    joinDispute: join,
-    "vote, first": vote,
-    "vote that rules against the worker": workerAtFault,
-    "vote that rules against the gateway, proven job": gatewayAtFault,
-    "vote that rejects": rejected,
-    "proveEquivocation of a settled job": equivocation,
-    "expire, settled job": expire,
-  };
+  const [rejected, hidden] = [await disputedJob(world, byWallet), await disputedProvenJob(world)];
+  await waitForVotes(world, hidden);
+  gas["vote, first"] = await gasOf(sendVote(world, voted, Ruling.WorkerAtFault));
+  const ruling = sendVote(world, voted, Ruling.WorkerAtFault, world.arbiters[1]);
+  gas["vote that rules against the worker"] = await gasOf(ruling);
+  gas["vote that rules against the gateway, proven job"] = await gasOf(
+    sendRuling(world, hidden, Ruling.GatewayAtFault),
+  );
+  gas["vote that rejects"] = await gasOf(sendRuling(world, rejected, Ruling.Rejected));
+  gas["proveEquivocation of a settled job"] = await gasOf(sendEquivocation(world, equivocated));
+  gas["expire, settled job"] = await gasOf(sendExpire(world, silent));
+  return gas;
 }

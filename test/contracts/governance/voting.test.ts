@@ -1,5 +1,4 @@
 /** How SVC holders decide: what a proposal needs, when each step is possible, and what only a vote can do. */
-
 import type { HardhatEthersSigner } from "@nomicfoundation/hardhat-ethers/types";
 import { expect } from "chai";
 import { someAddress } from "../support/actors.ts";
@@ -139,46 +138,42 @@ describe("A proposal", () => {
 
 // Who the timelock obeys, and who changes the rules of voting: nobody but a vote.
 
-describe("The governor", () => {
-  it("changes the governor's own rules only by a vote", async () => {
-    const { world, governor, owner } = await freshGovernedWorld();
-    for (const call of [
-      () => governor.connect(owner).setVotingPeriod(1),
-      () => governor.connect(owner).setVotingDelay(0),
-      () => governor.connect(owner).setProposalThreshold(0),
-      () => governor.connect(owner).updateQuorumNumerator(0),
-      () => governor.connect(owner).updateTimelock(owner.address),
-      () => governor.connect(owner).relay(owner.address, 0, "0x"),
-    ]) {
-      await expectRevert(call(), "GovernorOnlyExecutor", owner.address);
-    }
-    const data = governor.interface.encodeFunctionData("setVotingPeriod", [7 * DAY]);
-    const queued = await queuedProposal(world, [[governor, data]], "longer votes");
-    await nextBlockAt(queued.readyAt);
-    await governor.connect(world.stranger).execute(...hashed(queued));
-    expect(await governor.votingPeriod()).to.equal(7 * DAY);
-  });
+it("The governor changes its own rules only by a vote", async () => {
+  const { world, governor, owner } = await freshGovernedWorld();
+  for (const call of [
+    () => governor.connect(owner).setVotingPeriod(1),
+    () => governor.connect(owner).setVotingDelay(0),
+    () => governor.connect(owner).setProposalThreshold(0),
+    () => governor.connect(owner).updateQuorumNumerator(0),
+    () => governor.connect(owner).updateTimelock(owner.address),
+    () => governor.connect(owner).relay(owner.address, 0, "0x"),
+  ]) {
+    await expectRevert(call(), "GovernorOnlyExecutor", owner.address);
+  }
+  const data = governor.interface.encodeFunctionData("setVotingPeriod", [7 * DAY]);
+  const queued = await queuedProposal(world, [[governor, data]], "longer votes");
+  await nextBlockAt(queued.readyAt);
+  await governor.connect(world.stranger).execute(...hashed(queued));
+  expect(await governor.votingPeriod()).to.equal(7 * DAY);
 });
 
-describe("The timelock", () => {
-  it("takes orders from the governor alone", async () => {
-    const { timelock, escrow, owner, guardian, stranger } = await freshGovernedWorld();
-    const call = [await escrow.getAddress(), 0, "0x", ethers.ZeroHash, ethers.ZeroHash] as const;
-    for (const caller of [owner, guardian, stranger]) {
-      const mine = timelock.connect(caller);
-      for (const attempt of [
-        () => mine.schedule(...call, 2 * DAY),
-        () => mine.scheduleBatch([call[0]], [0], ["0x"], ethers.ZeroHash, ethers.ZeroHash, 2 * DAY),
-        () => mine.cancel(ethers.ZeroHash),
-        () => mine.grantRole(ethers.ZeroHash, caller.address),
-      ]) {
-        await expectRevert(attempt(), "AccessControlUnauthorizedAccount");
-      }
-      await expectRevert(mine.updateDelay(0), "TimelockUnauthorizedCaller", caller.address);
-      // Anyone may execute, but only what was scheduled.
-      await expectRevert(mine.execute(...call), "TimelockUnexpectedOperationState");
+it("The timelock takes orders from the governor alone", async () => {
+  const { timelock, escrow, owner, guardian, stranger } = await freshGovernedWorld();
+  const call = [await escrow.getAddress(), 0, "0x", ethers.ZeroHash, ethers.ZeroHash] as const;
+  for (const caller of [owner, guardian, stranger]) {
+    const mine = timelock.connect(caller);
+    for (const attempt of [
+      () => mine.schedule(...call, 2 * DAY),
+      () => mine.scheduleBatch([call[0]], [0], ["0x"], ethers.ZeroHash, ethers.ZeroHash, 2 * DAY),
+      () => mine.cancel(ethers.ZeroHash),
+      () => mine.grantRole(ethers.ZeroHash, caller.address),
+    ]) {
+      await expectRevert(attempt(), "AccessControlUnauthorizedAccount");
     }
-  });
+    await expectRevert(mine.updateDelay(0), "TimelockUnauthorizedCaller", caller.address);
+    // Anyone may execute, but only what was scheduled.
+    await expectRevert(mine.execute(...call), "TimelockUnexpectedOperationState");
+  }
 });
 
 // What only governance can do is done through the deployed governor and timelock, for real, and within its bounds.
@@ -247,20 +242,18 @@ async function proposed(world: World): Promise<bigint> {
   return proposal.id;
 }
 
-describe("Votes", () => {
-  it("count as of the snapshot: what is bought later does not, what is sold later does", async () => {
-    const { world, svc, governor, owner, stranger, client } = await freshGovernedWorld();
-    await svc.connect(owner).transfer(client.address, AMOUNT);
-    for (const holder of [client, stranger]) await svc.connect(holder).delegate(holder.address);
-    const id = await proposed(world);
-    await mineAt((await now()) + votingDelay + 1);
-    await svc.connect(client).transfer(stranger.address, AMOUNT);
-    await governor.connect(stranger).castVote(id, Vote.Against);
-    await governor.connect(client).castVote(id, Vote.For);
-    expect(await governor.proposalVotes(id)).to.deep.equal([0n, AMOUNT, 0n]);
-    await expectRevert(governor.connect(client).castVote(id, Vote.Against), "GovernorAlreadyCastVote", client.address);
-    await expectRevert(governor.connect(owner).castVote(id, 3), "GovernorInvalidVoteType");
-  });
+it("Votes count as of the snapshot: what is bought later does not, what is sold later does", async () => {
+  const { world, svc, governor, owner, stranger, client } = await freshGovernedWorld();
+  await svc.connect(owner).transfer(client.address, AMOUNT);
+  for (const holder of [client, stranger]) await svc.connect(holder).delegate(holder.address);
+  const id = await proposed(world);
+  await mineAt((await now()) + votingDelay + 1);
+  await svc.connect(client).transfer(stranger.address, AMOUNT);
+  await governor.connect(stranger).castVote(id, Vote.Against);
+  await governor.connect(client).castVote(id, Vote.For);
+  expect(await governor.proposalVotes(id)).to.deep.equal([0n, AMOUNT, 0n]);
+  await expectRevert(governor.connect(client).castVote(id, Vote.Against), "GovernorAlreadyCastVote", client.address);
+  await expectRevert(governor.connect(owner).castVote(id, 3), "GovernorInvalidVoteType");
 });
 
 describe("Permits of SVC", () => {

@@ -309,32 +309,30 @@ describe("lockAuthorized", () => {
   });
 });
 
-describe("Operator and worker together", () => {
-  it("take at most the credits that were signed for, whatever they claim and however often they try", async () => {
-    const { world, escrow, client, gateway, worker } = await freshAuthorizedWorld();
-    const code = escrow.interface;
-    const plain = await answerAtOnce(world, 1);
-    const time = (await now()) + 5;
-    const authorization = await authorizationOf(world, { maxCredits: 80, expiresAt: time + 60 });
-    const byKey = await signAuthorization(escrow, AUTHORIZATION_KEY, authorization);
-    const lock = code.encodeFunctionData("lockAuthorized", [authorization, byKey]);
-    const completion = {
-      jobId: authorization.jobId,
-      proofHash: REQUEST_HASH,
-      promptTokens: 0,
-      completionTokens: 2 ** 32 - 1,
-      completedAt: time,
-    };
-    const byWorker = await signCompletion(escrow, worker.key, completion);
-    const complete = code.encodeFunctionData("complete", [completion, 2 ** 32 - 1, byWorker, client.address]);
-    const { failures } = await executeBatch(world, gateway, [lock, complete, lock, complete, ...plain]);
-    // The second lock, the plain one and its settlement; the second settlement is a repetition without effect.
-    expect(failures.map(({ index, reason }) => [index, code.parseError(reason)?.name])).to.deep.equal([
-      [2, "Job_AlreadyExists"],
-      [4, "Job_AuthorizationRequired"],
-      [5, "Job_WrongState"],
-    ]);
-    const { free, escrowed } = await escrow.accountOf(client.address);
-    expect([free, escrowed]).to.deep.equal([BigInt(CLIENT_CREDITS - 80), 0n]);
-  });
+it("Operator and worker together take at most the credits that were signed for, whatever they claim and however often they try", async () => {
+  const { world, escrow, client, gateway, worker } = await freshAuthorizedWorld();
+  const code = escrow.interface;
+  const plain = await answerAtOnce(world, 1);
+  const time = (await now()) + 5;
+  const authorization = await authorizationOf(world, { maxCredits: 80, expiresAt: time + 60 });
+  const byKey = await signAuthorization(escrow, AUTHORIZATION_KEY, authorization);
+  const lock = code.encodeFunctionData("lockAuthorized", [authorization, byKey]);
+  const completion = {
+    jobId: authorization.jobId,
+    proofHash: REQUEST_HASH,
+    promptTokens: 0,
+    completionTokens: 2 ** 32 - 1,
+    completedAt: time,
+  };
+  const byWorker = await signCompletion(escrow, worker.key, completion);
+  const complete = code.encodeFunctionData("complete", [completion, 2 ** 32 - 1, byWorker, client.address]);
+  const { failures } = await executeBatch(world, gateway, [lock, complete, lock, complete, ...plain]);
+  // The second lock, the plain one and its settlement; the second settlement is a repetition without effect.
+  expect(failures.map(({ index, reason }) => [index, code.parseError(reason)?.name])).to.deep.equal([
+    [2, "Job_AlreadyExists"],
+    [4, "Job_AuthorizationRequired"],
+    [5, "Job_WrongState"],
+  ]);
+  const { free, escrowed } = await escrow.accountOf(client.address);
+  expect([free, escrowed]).to.deep.equal([BigInt(CLIENT_CREDITS - 80), 0n]);
 });

@@ -130,16 +130,14 @@ describe("A Completion signed for", () => {
   }
 });
 
-describe("An Acknowledgement and an Assignment", () => {
-  it("of one deployment are worth nothing in another", async () => {
-    const [second, first] = [await freshWorldWithoutReserve(), await freshWorld()];
-    const job = await lockJob(second);
-    const [assignment, byGateway, byWorker] = await acknowledgement(second, job);
-    const [, foreignGateway, foreignWorker] = await acknowledgement(first, job);
-    const mine = second.escrow.connect(second.stranger);
-    await expectRevert(mine.acknowledge(assignment, foreignGateway, byWorker), "Job_NotAssigned");
-    await expectRevert(mine.acknowledge(assignment, byGateway, foreignWorker), "Job_NotTheWorker");
-    await mine.acknowledge(assignment, byGateway, byWorker);
-    await sendProof(second, job);
-  });
+it("An Acknowledgement and an Assignment of one deployment are worth nothing in another", async () => {
+  const [second, first] = [await freshWorldWithoutReserve(), await freshWorld()];
+  const job = await lockJob(second);
+  const [assignment, byGateway, byWorker] = await acknowledgement(second, job);
+  const [, foreignGateway, foreignWorker] = await acknowledgement(first, job);
+  const mine = second.escrow.connect(second.stranger);
+  await expectRevert(mine.acknowledge(assignment, foreignGateway, byWorker), "Job_NotAssigned");
+  await expectRevert(mine.acknowledge(assignment, byGateway, foreignWorker), "Job_NotTheWorker");
+  await mine.acknowledge(assignment, byGateway, byWorker);
+  await sendProof(second, job);
 });

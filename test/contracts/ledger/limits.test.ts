@@ -24,21 +24,19 @@ async function expectOverLimit(world: World, { spent, limit, wanted }: Record<"s
 
 const spentToday = async (world: World) => Number((await world.escrow.accountOf(world.client.address)).spentToday);
 
-describe("setLimits", () => {
-  it("is the wallet's own call, tells what it set and counts", async () => {
-    const { world, escrow, client, stranger } = await freshWorld();
-    const sent = escrow.connect(client).setLimits(true, 500, false);
-    await expect(sent).to.emit(escrow, "LimitsSet").withArgs(1, client.address, 2, true, 500, false);
-    let account = await escrow.accountOf(client.address);
-    expect([account.flags, account.dailyLimit, account.sequence]).to.deep.equal([2n, 500n, 2n]);
-    await expect(escrow.connect(client).setLimits(false, 500, true))
-      .to.emit(escrow, "LimitsSet")
-      .withArgs(1, client.address, 3, false, 0, true);
-    account = await escrow.accountOf(client.address);
-    expect([account.flags, account.dailyLimit, account.free]).to.deep.equal([1n, 0n, BigInt(CLIENT_CREDITS)]);
-    for (const caller of [stranger, world.owner, world.guardian, world.gateway])
-      await expectRevert(escrow.connect(caller).setLimits(false, 0, false), "Ledger_UnknownAccount", caller.address);
-  });
+it("setLimits is the wallet's own call, tells what it set and counts", async () => {
+  const { world, escrow, client, stranger } = await freshWorld();
+  const sent = escrow.connect(client).setLimits(true, 500, false);
+  await expect(sent).to.emit(escrow, "LimitsSet").withArgs(1, client.address, 2, true, 500, false);
+  let account = await escrow.accountOf(client.address);
+  expect([account.flags, account.dailyLimit, account.sequence]).to.deep.equal([2n, 500n, 2n]);
+  await expect(escrow.connect(client).setLimits(false, 500, true))
+    .to.emit(escrow, "LimitsSet")
+    .withArgs(1, client.address, 3, false, 0, true);
+  account = await escrow.accountOf(client.address);
+  expect([account.flags, account.dailyLimit, account.free]).to.deep.equal([1n, 0n, BigInt(CLIENT_CREDITS)]);
+  for (const caller of [stranger, world.owner, world.guardian, world.gateway])
+    await expectRevert(escrow.connect(caller).setLimits(false, 0, false), "Ledger_UnknownAccount", caller.address);
 });
 
 describe("The daily limit", () => {
@@ -113,13 +111,11 @@ describe("The daily limit", () => {
   });
 });
 
-describe("The freeze switch", () => {
-  it("refuses every signer at once, whatever the limit, and lets go again", async () => {
-    const { world, escrow, client, secondGateway } = await freshWorld();
-    await escrow.connect(client).setLimits(true, 1_000, true);
-    for (const gateway of [world.gateway, secondGateway])
-      await expectRevert(sendLock(world, { gateway }), "Limits_Frozen", client.address);
-    await escrow.connect(client).setLimits(true, 1_000, false);
-    await sendLock(world);
-  });
+it("The freeze switch refuses every signer at once, whatever the limit, and lets go again", async () => {
+  const { world, escrow, client, secondGateway } = await freshWorld();
+  await escrow.connect(client).setLimits(true, 1_000, true);
+  for (const gateway of [world.gateway, secondGateway])
+    await expectRevert(sendLock(world, { gateway }), "Limits_Frozen", client.address);
+  await escrow.connect(client).setLimits(true, 1_000, false);
+  await sendLock(world);
 });

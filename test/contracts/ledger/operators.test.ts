@@ -332,14 +332,12 @@ describe("A removed signer", () => {
   });
 });
 
-describe("The jobs of an operator", () => {
-  it("are ended by a signer that was added after their lock", async () => {
-    const world = await freshWorld();
-    const job = await lockJob(world);
-    const key = other(world, first);
-    await addSigners(world, OPERATOR, world.operatorAdmin, [key]);
-    await sendAcknowledge(world, job, { assignedBy: key });
-    await sendComplete(world, job, { gateway: key });
-    expect((await world.escrow.jobOf(job.id)).status).to.equal(4);
-  });
+it("The jobs of an operator are ended by a signer that was added after their lock", async () => {
+  const world = await freshWorld();
+  const job = await lockJob(world);
+  const key = other(world, first);
+  await addSigners(world, OPERATOR, world.operatorAdmin, [key]);
+  await sendAcknowledge(world, job, { assignedBy: key });
+  await sendComplete(world, job, { gateway: key });
+  expect((await world.escrow.jobOf(job.id)).status).to.equal(4);
 });

@@ -169,30 +169,28 @@ async function firstCallGas(hash: string): Promise<number> {
   return Number(inner?.gas);
 }
 
-describe("The gas of a caught transfer", () => {
-  it("is all of it at the least gas with which a claim goes through; with one unit less, the claim is refused by name", async () => {
-    const { world, escrow, hostile, worker, stranger } = await freshHostileWorld();
-    await hostile.setBehaviour(worker.payout, Behaviour.Revert);
-    await sendComplete(world, await lockJob(world));
-    await hostile.setBehaviour(worker.payout, Behaviour.Standard);
-    const claim = escrow.connect(stranger).claim;
-    const suffices = (gasLimit: bigint) =>
-      claim.staticCall(worker.payout, { gasLimit }).then(
-        () => true,
-        () => false,
-      );
+it("The gas of a caught transfer is all of it at the least gas with which a claim goes through; with one unit less, the claim is refused by name", async () => {
+  const { world, escrow, hostile, worker, stranger } = await freshHostileWorld();
+  await hostile.setBehaviour(worker.payout, Behaviour.Revert);
+  await sendComplete(world, await lockJob(world));
+  await hostile.setBehaviour(worker.payout, Behaviour.Standard);
+  const claim = escrow.connect(stranger).claim;
+  const suffices = (gasLimit: bigint) =>
+    claim.staticCall(worker.payout, { gasLimit }).then(
+      () => true,
+      () => false,
+    );
 
-    let [low, high] = [100_000n, 400_000n];
-    expect([await suffices(low), await suffices(high)]).to.deep.equal([false, true]);
-    while (high - low > 1n) {
-      const middle = (low + high) / 2n;
-      if (await suffices(middle)) high = middle;
-      else low = middle;
-    }
-    await expectRevert(claim(worker.payout, { gasLimit: low }), "BoundedCall_OutOfGas");
-    const { hash } = await claim(worker.payout, { gasLimit: high });
-    // EIP-150 keeps a 64th of what is left: the floor must count it in, or the token gets less than its gas.
-    expect(await firstCallGas(hash)).to.equal(CALL_GAS);
-    expect(await hostile.balanceOf(worker.payout)).to.equal(540_000n);
-  });
+  let [low, high] = [100_000n, 400_000n];
+  expect([await suffices(low), await suffices(high)]).to.deep.equal([false, true]);
+  while (high - low > 1n) {
+    const middle = (low + high) / 2n;
+    if (await suffices(middle)) high = middle;
+    else low = middle;
+  }
+  await expectRevert(claim(worker.payout, { gasLimit: low }), "BoundedCall_OutOfGas");
+  const { hash } = await claim(worker.payout, { gasLimit: high });
+  // EIP-150 keeps a 64th of what is left: the floor must count it in, or the token gets less than its gas.
+  expect(await firstCallGas(hash)).to.equal(CALL_GAS);
+  expect(await hostile.balanceOf(worker.payout)).to.equal(540_000n);
 });
