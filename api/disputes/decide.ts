@@ -13,23 +13,68 @@ import type { Rpc } from "../chain/rpc.ts";
 import type { DisputeRequest } from "../db/disputes.ts";
 import type { JobRow } from "../db/index-reads.ts";
 import type { SignedCompletion, StoredJob } from "../db/jobs.ts";
+import type { ErrorCode } from "../errors.ts";
 import type { JobContext } from "../jobs/context.ts";
 
-/** Why a dispute was not opened; stored with the request, so that every gateway gives the same answer. */
-export const REFUSALS = [
-  "not_settled",
-  "already_open",
-  "expired",
-  "closed_on_chain",
-  "not_charged",
-  "too_many",
-  "other_hash",
-  "wallet_only",
-  "reserve_too_small",
-  "other_service",
-  "unavailable",
-] as const;
-export type Refusal = (typeof REFUSALS)[number];
+export type Told = (
+  job: string,
+  more: { seconds: number; disputeTx: Hex | null },
+) => [ErrorCode, message: string, extra?: { param?: string; details?: Record<string, unknown> }];
+const again = (retry_after: number) => ({ details: { retry_after } });
+
+/** Why a dispute was not opened, and what its client is told. The reason is stored with the request, so that every gateway gives the same answer. */
+export const REFUSALS = {
+  not_settled: (job) => [
+    "job_not_settled",
+    `${job} has not settled yet. Your request is recorded: send it again, it counts from its first arrival.`,
+    again(5),
+  ],
+  already_open: (job, { disputeTx }) => [
+    "dispute_already_open",
+    `${job} was disputed already; a job can be disputed once.`,
+    disputeTx === null ? {} : { details: { dispute_tx: disputeTx } },
+  ],
+  expired: (job, { seconds }) => [
+    "dispute_window_expired",
+    `The dispute of ${job} arrived later than ${seconds} seconds after its final output token.`,
+  ],
+  closed_on_chain: (job) => [
+    "dispute_window_expired",
+    `The settlement contract takes no dispute of ${job} any more: its window has closed.`,
+  ],
+  not_charged: (job) => ["conflict", `${job} ended without a charge: there is nothing to dispute.`],
+  too_many: () => [
+    "conflict",
+    "This wallet has as many open disputes as the service may open for it; wait until one is ruled, or open this one " +
+      "with the wallet itself (openDispute of the settlement contract, for a bond).",
+  ],
+  other_hash: (job) => [
+    "conflict",
+    `Another hash for ${job} is being decided, and one text was received: wait for that answer.`,
+    { param: "received_output_hash" },
+  ],
+  wallet_only: (job) => [
+    "conflict",
+    `The worker of ${job} was convicted of signing two answers: only the wallet itself can dispute the charge now, without a ` +
+      "bond (openDispute of the settlement contract).",
+  ],
+  reserve_too_small: (job) => [
+    "service_unavailable",
+    `This service cannot put up the bond for a dispute of ${job} now. Your request is recorded: send it again later, or dispute ` +
+      "with the wallet itself (openDispute of the settlement contract, for a bond).",
+    again(60),
+  ],
+  other_service: (job) => [
+    "conflict",
+    `${job} was run by another operator of the protocol: dispute it there, or with the wallet itself.`,
+  ],
+  unavailable: (job) => [
+    "service_unavailable",
+    `The dispute of ${job} is recorded and could not be opened yet; look at the job, or send it again.`,
+    again(5),
+  ],
+} satisfies Record<string, Told>;
+export type Refusal = keyof typeof REFUSALS;
 
 /** What came of a request. */
 export type Decision =
@@ -69,7 +114,6 @@ type ChainJob = ContractFunctionReturnType<typeof inferenceEscrowAbi, "view", "j
 /** Decides requests of its operator's jobs. The chain says how far a job is; the contract has the last word. */
 export class Decider {
   readonly #context: DecisionContext;
-  readonly #opening = new Map<Hex, Promise<Decision>>();
 
   constructor(context: DecisionContext) {
     this.#context = context;
@@ -89,10 +133,9 @@ export class Decider {
         await new Promise((resolve) => setTimeout(resolve, POLL_MS));
         continue;
       }
-      const earlier = this.#opening.get(jobId);
-      if (earlier === undefined) return await this.#compare(request, signed, { job, stored });
-      // Another request of the same job is on its way to the chain: look again when that is over.
-      await earlier.catch(() => {});
+      const workerHash = signed.completion.proofHash;
+      if (workerHash === request.receivedHash) return { kind: "equal", workerHash };
+      return await this.#open(request, signed, { job, stored });
     }
   }
 
@@ -123,14 +166,6 @@ export class Decider {
     const { head, times } = this.#context.jobs;
     if (status !== ChainStatus.Proven) return false;
     return head.time < lockedAt + Math.min(times.completion + times.inclusion, deadline - times.finalization / 2);
-  }
-
-  async #compare(request: DisputeRequest, signed: Signed, at: Disputable): Promise<Decision> {
-    const workerHash = signed.completion.proofHash;
-    if (workerHash === request.receivedHash) return { kind: "equal", workerHash };
-    const opening = this.#open(request, signed, at).finally(() => this.#opening.delete(request.jobId));
-    this.#opening.set(request.jobId, opening);
-    return await opening;
   }
 
   async #open(

@@ -4,9 +4,9 @@ import { toApiJobId } from "../../protocol/job-id.ts";
 import type { AnsweredRequest, DisputeRequest, DisputeStore } from "../db/disputes.ts";
 import type { JobRow } from "../db/index-reads.ts";
 import type { StoredJob } from "../db/jobs.ts";
-import { ApiError, unavailable } from "../errors.ts";
+import { ApiError } from "../errors.ts";
 import type { Metrics } from "../observe/metrics.ts";
-import { Decider, type Decision, type DecisionContext, REFUSALS, type Refusal } from "./decide.ts";
+import { Decider, type Decision, type DecisionContext, REFUSALS, type Refusal, type Told } from "./decide.ts";
 
 /** After the wait for the settlement, a client waits this much longer for the dispute's transaction. */
 const OPEN_WAIT_MS = 60_000;
@@ -135,7 +135,7 @@ export class DisputeDesk {
   /** The stored answer of another process; null while there is none. */
   async #decisionOf({ jobId, outcome, disputeTx }: AnsweredRequest): Promise<Decision | null> {
     if (outcome === null) return null;
-    if (REFUSALS.includes(outcome as Refusal)) return { kind: "refused", reason: outcome as Refusal };
+    if (outcome in REFUSALS) return { kind: "refused", reason: outcome as Refusal };
     const { jobs, indexed } = this.#context;
     const stored = await jobs.store.find(jobId);
     const workerHash = stored?.completion?.completion.proofHash ?? (await indexed(jobId))?.proofHash;
@@ -177,62 +177,6 @@ const keyOf = ({ jobId, receivedHash }: DisputeRequest) => `${jobId}:${receivedH
 
 /** What a refusal means for the client. `seconds`: its window. */
 export function refusalError(reason: Refusal, jobId: string, seconds: number, disputeTx: Hex | null): ApiError {
-  switch (reason) {
-    case "not_settled":
-      return new ApiError(
-        "job_not_settled",
-        `${jobId} has not settled yet. Your request is recorded: send it again, it counts from its first arrival.`,
-        { details: { retry_after: 5 } },
-      );
-    case "already_open":
-      return new ApiError("dispute_already_open", `${jobId} was disputed already; a job can be disputed once.`, {
-        ...(disputeTx !== null && { details: { dispute_tx: disputeTx } }),
-      });
-    case "expired":
-      return new ApiError(
-        "dispute_window_expired",
-        `The dispute of ${jobId} arrived later than ${seconds} seconds after its final output token.`,
-      );
-    case "closed_on_chain":
-      return new ApiError(
-        "dispute_window_expired",
-        `The settlement contract takes no dispute of ${jobId} any more: its window has closed.`,
-      );
-    case "not_charged":
-      return new ApiError("conflict", `${jobId} ended without a charge: there is nothing to dispute.`);
-    case "too_many":
-      return new ApiError(
-        "conflict",
-        "This wallet has as many open disputes as the service may open for it; wait until one is ruled, or open this one " +
-          "with the wallet itself (openDispute of the settlement contract, for a bond).",
-      );
-    case "other_hash":
-      return new ApiError(
-        "conflict",
-        `Another hash for ${jobId} is being decided, and one text was received: wait for that answer.`,
-        { param: "received_output_hash" },
-      );
-    case "wallet_only":
-      return new ApiError(
-        "conflict",
-        `The worker of ${jobId} was convicted of signing two answers: only the wallet itself can dispute the charge now, without a ` +
-          "bond (openDispute of the settlement contract).",
-      );
-    case "reserve_too_small":
-      return unavailable(
-        `This service cannot put up the bond for a dispute of ${jobId} now. Your request is recorded: send it again later, or dispute ` +
-          "with the wallet itself (openDispute of the settlement contract, for a bond).",
-        60,
-      );
-    case "other_service":
-      return new ApiError(
-        "conflict",
-        `${jobId} was run by another operator of the protocol: dispute it there, or with the wallet itself.`,
-      );
-    case "unavailable":
-      return unavailable(
-        `The dispute of ${jobId} is recorded and could not be opened yet; look at the job, or send it again.`,
-        5,
-      );
-  }
+  const told: Told = REFUSALS[reason];
+  return new ApiError(...told(jobId, { seconds, disputeTx }));
 }
