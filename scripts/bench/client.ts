@@ -10,7 +10,7 @@ import { generatePrivateKey, privateKeyToAddress } from "viem/accounts";
 import { verified } from "../../client/index.ts";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import { receiptOf } from "../../protocol/receipt.ts";
-import { progress, type Section, shown } from "./report.ts";
+import { progress, type Section } from "./report.ts";
 import { type Account, MODEL, type System } from "./system.ts";
 
 const KINDS = ["stock", "verified", "verified and signed"] as const;
@@ -73,14 +73,14 @@ export async function clientCost(
   }
   const [stock] = clients as [(typeof clients)[number]];
   const each = (milliseconds: number): number => milliseconds / (requests * rounds);
-  const rows = clients.map(({ kind, used }) => [
-    kind,
-    ...[used.plain, used.plain - stock.used.plain].map((ms) => shown(each(ms), 2)),
-    ...[used.streamed, used.streamed - stock.used.streamed].map((ms) => shown(each(ms), 2)),
-  ]);
-  const json = clients.map(({ kind, used }) => ({ kind, plain: each(used.plain), streamed: each(used.streamed) }));
-  const columns = ["client", "plain", "added", "streamed", "added"];
-  return { title: "Processor time of the client a reply, ms", columns, rows, json };
+  const rows = clients.map(({ kind, used }) => ({
+    client: kind,
+    plain: each(used.plain),
+    "plain, added": each(used.plain - stock.used.plain),
+    streamed: each(used.streamed),
+    "streamed, added": each(used.streamed - stock.used.streamed),
+  }));
+  return { title: "Processor time of the client a reply, ms", rows };
 }
 
 /** A client: takes orders from its parent, and says what processor time each took. */

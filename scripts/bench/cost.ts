@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { createPublicClient, http } from "viem";
 import { load, type Plan, type Target } from "./load.ts";
-import { progress, type Section, shown } from "./report.ts";
+import { progress, type Section } from "./report.ts";
 import { type Peer, processorMilliseconds, type System } from "./system.ts";
 import { indexCaughtUp } from "./throughput.ts";
 
@@ -116,20 +116,25 @@ function table(measured: ReadonlyMap<string, readonly Round[]>, title: string): 
   const [[, first = []] = [], ...others] = measured;
   const per = (rounds: readonly Round[], part: string): number =>
     sum(rounds.map(({ used }) => used[part] ?? 0)) / sum(rounds.map(({ requests }) => requests));
-  const rows = Object.keys(first[0]?.used ?? {}).map((part) => {
+  const [name = "", ...names] = measured.keys();
+  const rows: Section["rows"] = Object.keys(first[0]?.used ?? {}).map((part) => {
     const own = per(first, part);
-    const cells = others.map(([, rounds]) => {
-      if (rounds[0]?.used[part] === undefined) return "";
-      const value = per(rounds, part);
-      return `${shown(value, 2)} (× ${shown(own / value, 2)})`;
+    const cells = others.flatMap(([other, rounds]) => {
+      const value = rounds[0]?.used[part] === undefined ? undefined : per(rounds, part);
+      return [
+        [other, value],
+        [`× ${other}`, value && own / value],
+      ];
     });
-    return [part, shown(own, 2), ...cells];
+    return { process: part, [name]: own, ...Object.fromEntries(cells) };
   });
-  const ratios = others.map(([name, rounds]) => {
+  const byRound = others.map(([, rounds]) => {
     const all = rounds.map((round, n) => per(first.slice(n, n + 1), ALL) / per([round], ALL));
-    return `${name}: × ${shown(Math.min(...all), 2)} to × ${shown(Math.max(...all), 2)}`;
+    return `${Math.min(...all).toFixed(2)} to ${Math.max(...all).toFixed(2)}`;
   });
-  rows.push([`${ALL}, by round`, ratios.join("; "), ...others.map(() => "")]);
-  const json = [...measured].map(([name, rounds]) => ({ name, rounds }));
-  return { title, columns: ["process", ...measured.keys()], rows, json };
+  rows.push({
+    process: `${ALL}, by round`,
+    ...Object.fromEntries(names.map((other, n) => [`× ${other}`, byRound[n]])),
+  });
+  return { title, rows };
 }

@@ -2,7 +2,7 @@
 import pg from "pg";
 import { Agent, request } from "undici";
 import { load } from "./load.ts";
-import { p50, p99, progress, type Section, shown } from "./report.ts";
+import { p50, p99, progress, type Section } from "./report.ts";
 import { MODEL, type System } from "./system.ts";
 import { indexCaughtUp } from "./throughput.ts";
 
@@ -68,15 +68,19 @@ export async function lists(system: System, jobs: number): Promise<Section> {
   });
   const answered = (await loading).filter(({ status }) => status === 200).length;
   const rate = (answered * 1_000) / (performance.now() - startedAt);
-  const cells = (times: Times | undefined): string[] => (times ? [shown(times.p50), shown(times.p99)] : ["", ""]);
+  const row = (query: string, alone?: Times, beside?: Times) => ({
+    query,
+    "alone p50": alone?.p50,
+    "alone p99": alone?.p99,
+    "beside jobs p50": beside?.p50,
+    "beside jobs p99": beside?.p99,
+  });
   return {
-    title: `GET /v1/jobs with ${jobs} jobs in the index, ms over HTTP, alone and beside ${shown(rate, 0)} new jobs a second`,
-    columns: ["query", "alone p50", "p99", "beside jobs p50", "p99"],
+    title: `GET /v1/jobs with ${jobs} jobs in the index, ms over HTTP, alone and beside ${rate.toFixed(0)} new jobs a second`,
     rows: [
-      ["first page, 3 jobs in the index", ...cells(few), ...cells(undefined)],
-      ...queries.map(([name], index) => [name, ...cells(alone[index]), ...cells(loaded[index])]),
+      row("first page, 3 jobs in the index", few),
+      ...queries.map(([name], index) => row(name, alone[index], loaded[index])),
     ],
-    json: queries.map(([query], index) => ({ query, alone: alone[index], loaded: loaded[index] })),
   };
 }
 

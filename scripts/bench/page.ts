@@ -1,6 +1,6 @@
 /** Section `page`. */
 import { type CDPSession, chromium, type Page } from "playwright-core";
-import { p50, type Section, shown } from "./report.ts";
+import { p50, type Section } from "./report.ts";
 import type { System } from "./system.ts";
 
 /** Lighthouse's slow phone: 1.6 Mbit/s with 150 ms to the server and back, and a processor a quarter as fast as this one. */
@@ -49,17 +49,15 @@ export async function page({ stack, target }: System, visits: number): Promise<S
   }
   const row = (name: string, what: string, of: (view: View) => number) => {
     const values = (views.get(name) ?? []).map(of);
-    return [`${name}: ${what}`, shown(Math.min(...values), 0), shown(p50(values), 0), shown(Math.max(...values), 0)];
+    return { page: name, what, least: Math.min(...values), median: p50(values), most: Math.max(...values) };
   };
   return {
     title: `Pages at 1.6 Mbit/s, 150 ms, a processor ${PROCESSOR} times slower, ${visits} visits each`,
-    columns: ["", "least", "median", "most"],
     rows: Object.keys(pages).flatMap((name) => [
       row(name, "first contentful paint, ms", ({ painted }) => painted),
       row(name, "interactive, ms", ({ interactive }) => interactive),
       row(name, "received until then, kB", ({ bytes }) => bytes / 1_000),
     ]),
-    json: [...views].map(([name, seen]) => ({ name, seen })),
   };
 }
 

@@ -13,11 +13,11 @@ export function percentile(values: readonly number[], share: number): number {
 export const p50 = (values: readonly number[]): number => percentile(values, 0.5);
 export const p99 = (values: readonly number[]): number => percentile(values, 0.99);
 
-/** Milliseconds or counts as a table shows them. */
-export const shown = (value: number, digits = 1): string => (Number.isFinite(value) ? value.toFixed(digits) : "–");
+/** A value of a table. */
+type Cell = string | number | undefined;
 
-/** One table of the report, and the same numbers for machines. */
-export type Section = { title: string; columns: string[]; rows: string[][]; json: object[] };
+/** One table of the report, as machines read it: the names of the first row's values are the columns. */
+export type Section = { title: string; rows: Record<string, Cell>[] };
 
 /** A line on how far the run is. */
 export const progress = (line: string): void => console.error(`${new Date().toISOString().slice(11, 19)}  ${line}`);
@@ -26,17 +26,26 @@ export const progress = (line: string): void => console.error(`${new Date().toIS
 export function markdown(sections: readonly Section[], at: Date): string {
   const machine = `${cpus().length} cores (${cpus()[0]?.model.trim() ?? "unknown"}), ${Math.round(totalmem() / 2 ** 30)} GiB, Node ${process.version}`;
   const line = (cells: readonly string[]): string => `| ${cells.join(" | ")} |\n`;
-  const tables = sections.map(
-    ({ title, columns, rows }) =>
-      `## ${title}\n\n${line(columns)}${line(columns.map(() => "---"))}${rows.map(line).join("")}`,
-  );
+  const tables = sections.map(({ title, rows }) => {
+    const columns = Object.keys(rows[0] ?? {});
+    const lines = rows.map((row) => line(columns.map((column) => shown(row[column]))));
+    return `## ${title}\n\n${line(columns)}${line(columns.map(() => "---"))}${lines.join("")}`;
+  });
   return `# Benchmark of ${at.toISOString()}\n\n${machine}; everything, the load included, runs on it.\n\n${tables.join("\n")}`;
+}
+
+/** Numbers with three digits, as far as they are no whole ones. */
+function shown(cell: Cell): string {
+  if (typeof cell !== "number") return cell ?? "";
+  if (!Number.isFinite(cell)) return "–";
+  return cell.toFixed(
+    Number.isInteger(cell) ? 0 : Math.max(0, 2 - Math.floor(Math.log10(Math.max(1, Math.abs(cell))))),
+  );
 }
 
 /** Writes `bench.md` and `bench.json` into `folder`; called after each section, so that an interrupted run leaves what it has. */
 export function writeReport(folder: string, sections: readonly Section[], at: Date): void {
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, "bench.md"), markdown(sections, at));
-  const results = sections.map(({ title, json }) => ({ title, results: json }));
-  writeFileSync(join(folder, "bench.json"), `${JSON.stringify({ at, sections: results }, null, 2)}\n`);
+  writeFileSync(join(folder, "bench.json"), `${JSON.stringify({ at, sections }, null, 2)}\n`);
 }

@@ -1,7 +1,7 @@
 /** Time of single requests and of a few clients: sections `overhead` and `single`. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { load, type Plan, type Sample, type Target } from "./load.ts";
-import { p50, p99, progress, type Section, shown } from "./report.ts";
+import { p50, p99, progress, type Section } from "./report.ts";
 import type { System } from "./system.ts";
 
 const CONCURRENCY = [1, 16, 64];
@@ -16,8 +16,7 @@ export type OverheadOptions = { requests: number; blocks: string; quiet: () => P
 /** Time to first byte that each gateway adds to the upstream's own (the first of the targets), in the same run. */
 export async function overhead(targets: readonly Target[], options: OverheadOptions): Promise<Section> {
   const { requests, blocks, quiet } = options;
-  const rows: string[][] = [];
-  const json: object[] = [];
+  const rows: Section["rows"] = [];
   for (const target of targets) {
     for (const stream of [false, true]) await load(target, { concurrency: 16, stream, requests: WARM_UP });
   }
@@ -31,28 +30,22 @@ export async function overhead(targets: readonly Target[], options: OverheadOpti
         const ok = samples.filter(({ status }) => status === 200);
         const first = ok.map((sample) => sample.first);
         const own = ok.map((sample) => sample.first - sample.chain);
-        const times = {
-          first_p50: p50(first),
-          first_p99: p99(first),
-          added_p50: p50(first) - p50(base),
-          added_p99: p99(first) - p99(base),
-          added_without_chain_p50: p50(own) - p50(base),
-        };
-        const [server, failed] = [target.name, samples.length - ok.length];
-        json.push({ blocks, stream, concurrency, server, requests: samples.length, failed, ...times });
-        rows.push([
-          stream ? "streamed" : "plain",
-          String(concurrency),
-          server,
-          ...Object.values(times).map((ms) => shown(ms)),
-          `${samples.length}${failed ? ` (${failed} failed)` : ""}`,
-        ]);
+        rows.push({
+          reply: stream ? "streamed" : "plain",
+          clients: concurrency,
+          server: target.name,
+          p50: p50(first),
+          p99: p99(first),
+          "added p50": p50(first) - p50(base),
+          "added p99": p99(first) - p99(base),
+          "added p50 without the chain": p50(own) - p50(base),
+          requests: samples.length,
+          failed: samples.length - ok.length,
+        });
       }
     }
   }
-  const named = ["p50", "p99", "added p50", "added p99", "added p50 without the chain"];
-  const columns = ["reply", "clients", "server", ...named, "requests"];
-  return { title: `Time to first byte, ms, ${blocks}`, columns, rows, json };
+  return { title: `Time to first byte, ms, ${blocks}`, rows };
 }
 
 async function inTurns(targets: readonly Target[], plan: Extract<Plan, { requests: number }>) {
@@ -91,12 +84,16 @@ export async function nextBlock(system: System, blockSeconds: number): Promise<S
   // The others were sent so shortly before the block that their lock was mined in the one after it.
   const inTime = beyond.filter((ms) => ms <= blockSeconds * 900);
   const missed = beyond.length - inTime.length;
-  const result = { blockSeconds, requests: beyond.length, missed, p50: p50(inTime), p99: p99(inTime) };
   return {
     title: `First byte after the next block, ${blockSeconds} s blocks, one client, streamed`,
-    columns: ["requests", "p50 ms", "p99 ms", "sent too shortly before a block, and mined in the one after it"],
-    rows: [[String(result.requests), shown(result.p50), shown(result.p99), String(missed)]],
-    json: [result],
+    rows: [
+      {
+        requests: beyond.length,
+        "p50 ms": p50(inTime),
+        "p99 ms": p99(inTime),
+        "sent too shortly before a block, and mined in the one after it": missed,
+      },
+    ],
   };
 }
 
@@ -126,8 +123,7 @@ const PAUSE_MS = 150;
 
 /** One request at a time on an idle service with a block a transaction: what nobody shares a transaction with takes, stage by stage. */
 export async function single(target: Target): Promise<Section> {
-  const rows: string[][] = [];
-  const json: object[] = [];
+  const rows: Section["rows"] = [];
   for (const stream of [false, true]) await load(target, { concurrency: 4, stream, requests: SINGLE_WARM_UP });
   for (const stream of [false, true]) {
     const reply = stream ? "streamed" : "plain";
@@ -140,18 +136,12 @@ export async function single(target: Target): Promise<Section> {
     const ok = samples.filter(({ status }) => status === 200);
     const add = (what: string, of: (sample: Sample) => number | undefined): void => {
       const values = ok.map(of).filter((ms) => ms !== undefined);
-      rows.push([reply, what, shown(p50(values)), shown(p99(values))]);
-      json.push({ stream, what, requests: values.length, p50: p50(values), p99: p99(values) });
+      rows.push({ reply, what, requests: values.length, "p50 ms": p50(values), "p99 ms": p99(values) });
     };
     add("first byte", ({ first }) => first);
     add("first byte without the chain", ({ first, chain }) => first - chain);
     for (const stage of Object.keys(ok[0]?.stages ?? {})) add(`of it ${stage}`, ({ stages }) => stages[stage]);
-    if (ok.length < samples.length) rows.push([reply, `${samples.length - ok.length} failed`, "", ""]);
+    if (ok.length < samples.length) rows.push({ reply, what: "failed", requests: samples.length - ok.length });
   }
-  return {
-    title: "One request at a time, a block a transaction",
-    columns: ["reply", "", "p50 ms", "p99 ms"],
-    rows,
-    json,
-  };
+  return { title: "One request at a time, a block a transaction", rows };
 }

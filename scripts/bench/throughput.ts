@@ -6,7 +6,7 @@ import { getHead } from "../../api/db/index-reads.ts";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import type { Stack } from "../dev/stack.ts";
 import { load } from "./load.ts";
-import { p50, p99, progress, type Section, shown } from "./report.ts";
+import { p50, p99, progress, type Section } from "./report.ts";
 import type { System } from "./system.ts";
 
 /** Waits until the index has every block: a backlog of what came before would take processor time from what is measured next. */
@@ -108,57 +108,34 @@ export async function throughput(system: System, options: ThroughputOptions): Pr
   let gas = 0;
   for (const hash of new Set(hashes)) gas += Number((await chain.getTransactionReceipt({ hash })).gasUsed);
   const first = ok.map((sample) => sample.first);
-  const memory = system.memory();
-  const result = {
-    blocks,
-    concurrency,
-    seconds: loadSeconds,
-    settled_per_second: settledInTime / loadSeconds,
+  const transactions = new Set(settled.map((event) => event.transactionHash)).size;
+  const result: Record<string, number> = {
+    "settled jobs a second": settledInTime / loadSeconds,
+    "over, s": loadSeconds,
     answered: ok.length,
     failed: samples.length - ok.length,
     locked: locked.length,
     // Jobs of the single client before the load can settle within it.
-    unsettled: Math.max(0, ok.length - settled.length),
-    first_p50: p50(first),
-    first_p99: p99(first),
-    jobs_per_transaction: settled.length / Math.max(1, new Set(settled.map((event) => event.transactionHash)).size),
-    gas_per_job: gas / Math.max(1, settled.length),
-    index_lag_idle_p50: p50(idleLags),
-    index_lag_idle_p99: p99(idleLags),
-    index_lag_p50: p50(lags),
-    index_lag_p99: p99(lags),
-    processor_ms_per_job: Object.fromEntries(
-      Object.entries(processor).map(([name, ms]) => [name, (ms - (processorBefore[name] ?? 0)) / ok.length]),
-    ),
-    memory_before: memoryBefore,
-    memory,
+    "left unsettled": Math.max(0, ok.length - settled.length),
+    "time to first byte p50, ms": p50(first),
+    "time to first byte p99, ms": p99(first),
+    "settled jobs a transaction": settled.length / Math.max(1, transactions),
+    "gas a job, lock and settlement": Math.round(gas / Math.max(1, settled.length)),
+    "block → row of the index with one client p50, ms": p50(idleLags),
+    "block → row of the index with one client p99, ms": p99(idleLags),
+    "block → row of the index p50, ms": p50(lags),
+    "block → row of the index p99, ms": p99(lags),
   };
-  const pair = (a: number, b: number) => `${shown(a, 0)} / ${shown(b, 0)} ms`;
+  for (const [name, ms] of Object.entries(processor)) {
+    result[`processor time of ${name} a job, ms`] = (ms - (processorBefore[name] ?? 0)) / ok.length;
+  }
+  for (const [name, megabytes] of Object.entries(system.memory())) {
+    result[`memory of ${name} before, MB`] = memoryBefore[name] ?? Number.NaN;
+    result[`memory of ${name} after, MB`] = megabytes;
+  }
   return {
     title: `Settled jobs a second, ${blocks}, ${concurrency} clients`,
-    columns: ["what", "value"],
-    rows: [
-      ["settled jobs a second", shown(result.settled_per_second)],
-      ["over", `${shown(loadSeconds)} s`],
-      ["answered / failed / left unsettled", `${ok.length} / ${result.failed} / ${result.unsettled}`],
-      ["time to first byte p50 / p99", pair(result.first_p50, result.first_p99)],
-      ["settled jobs a transaction", shown(result.jobs_per_transaction)],
-      ["gas a job, lock and settlement", shown(result.gas_per_job, 0)],
-      [
-        "block → row of the index with one client p50 / p99",
-        pair(result.index_lag_idle_p50, result.index_lag_idle_p99),
-      ],
-      ["block → row of the index p50 / p99", pair(result.index_lag_p50, result.index_lag_p99)],
-      ...Object.entries(result.processor_ms_per_job).map(([name, ms]) => [
-        `processor time of ${name} a job`,
-        `${shown(ms, 2)} ms`,
-      ]),
-      ...Object.entries(memory).map(([name, mb]) => [
-        `memory of ${name}, before → after`,
-        `${shown(memoryBefore[name] ?? Number.NaN, 0)} → ${shown(mb, 0)} MB`,
-      ]),
-    ],
-    json: [result],
+    rows: Object.entries(result).map(([what, value]) => ({ what, value })),
   };
 }
 
@@ -185,20 +162,17 @@ export async function memory(system: System, minutes: number): Promise<Section> 
   const later = samples.filter(({ at }) => at >= minutes * WARM_UP_SHARE);
   const middle = Math.floor(later.length / 2);
   const mean = (values: number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
-  const json = Object.keys(samples[0]?.memory ?? {}).map((part) => {
-    const of = (some: typeof samples) => some.map((one) => one.memory[part] ?? Number.NaN);
+  const rows = Object.keys(samples[0]?.memory ?? {}).map((process) => {
+    const of = (some: typeof samples) => some.map((one) => one.memory[process] ?? Number.NaN);
     const [before, after] = [mean(of(later.slice(0, middle))), mean(of(later.slice(middle)))];
-    const all = of(samples);
-    return { part, first: all[0], before, after, last: all.at(-1), growth: after - before };
+    return {
+      process,
+      "at the start": of(samples)[0],
+      "mean of minutes 40-70 %": before,
+      "mean of the last 30 %": after,
+      difference: after - before,
+    };
   });
-  return {
-    title: `Memory over ${minutes} minutes, ${STEADY_CLIENTS} clients, ${answered} jobs (${failed} failed), MB resident`,
-    columns: ["process", "at the start", "mean of minutes 40-70 %", "mean of the last 30 %", "difference"],
-    rows: json.map(({ part, first, before, after, growth }) => [
-      part,
-      ...[first ?? Number.NaN, before, after].map((mb) => shown(mb, 0)),
-      shown(growth),
-    ]),
-    json,
-  };
+  const title = `Memory over ${minutes} minutes, ${STEADY_CLIENTS} clients, ${answered} jobs (${failed} failed), MB resident`;
+  return { title, rows };
 }
