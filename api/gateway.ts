@@ -42,6 +42,7 @@ import type { ChatDependencies } from "./routes/chat.ts";
 import { disputeRoute } from "./routes/dispute.ts";
 import { outputRoute } from "./routes/jobs.ts";
 import { BODIES_LIMIT } from "./routes/request.ts";
+import { pruneLog } from "./webhooks/delivery-log.ts";
 import { WebhookService, webhookSettings } from "./webhooks/service.ts";
 
 /** Longer than a worker works on a trial. */
@@ -248,6 +249,7 @@ export async function startGateway(
   const stopHousekeeping = startHousekeeping(
     { jobs: store, idempotency, disputes, incidents },
     config.OUTPUT_RETENTION_HOURS,
+    () => pruneLog(pool, config.WEBHOOK_LOG_DAYS),
     logger,
   );
   webhooks.start();

@@ -1,6 +1,7 @@
 import type pg from "pg";
 import type { Logger } from "pino";
 import type { Cipher } from "../../shared/cipher.ts";
+import { repeat } from "../../shared/repeat.ts";
 import type { DisputeStore } from "./disputes.ts";
 import type { IdempotencyStore } from "./idempotency.ts";
 import type { IncidentStore } from "./incidents.ts";
@@ -92,17 +93,16 @@ const KEEP_ENDED_DAYS = 7;
 /** A worker's past shows for as long as it matters to whoever routes to it. */
 const KEEP_INCIDENTS_DAYS = 90;
 
-/** Erases what has had its time: answers, idempotency keys, rows of ended jobs, old incidents. Returns how to stop it. */
+/**
+ * Erases what has had its time: answers, idempotency keys, rows of ended jobs, old incidents, and what `others` erase. Returns how to stop it.
+ */
 export function startHousekeeping(
-  {
-    jobs,
-    idempotency,
-    disputes,
-    incidents,
-  }: { jobs: JobStore; idempotency: IdempotencyStore; disputes: DisputeStore; incidents: IncidentStore },
+  stores: { jobs: JobStore; idempotency: IdempotencyStore; disputes: DisputeStore; incidents: IncidentStore },
   retentionHours: number,
+  others: () => Promise<void>,
   logger: Logger,
 ): () => void {
+  const { jobs, idempotency, disputes, incidents } = stores;
   const tidy = async () => {
     try {
       await jobs.eraseExpiredOutputs();
@@ -110,11 +110,11 @@ export function startHousekeeping(
       await idempotency.prune(retentionHours);
       await disputes.prune(KEEP_ENDED_DAYS);
       await incidents.prune(KEEP_INCIDENTS_DAYS);
+      await others();
     } catch (error) {
       logger.warn({ err: error }, "what is out of date could not be erased; the next round tries again");
     }
   };
-  void tidy();
-  const timer = setInterval(tidy, INTERVAL_MS);
-  return () => clearInterval(timer);
+  const { stop } = repeat(tidy, INTERVAL_MS);
+  return () => void stop();
 }

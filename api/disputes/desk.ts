@@ -1,6 +1,7 @@
 import type { Address, Hex } from "viem";
 import { answerHash } from "../../protocol/answer-hash.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
+import { type Repeated, repeat } from "../../shared/repeat.ts";
 import type { AnsweredRequest, DisputeRequest, DisputeStore } from "../db/disputes.ts";
 import type { JobRow } from "../db/index-reads.ts";
 import type { StoredJob } from "../db/jobs.ts";
@@ -30,8 +31,7 @@ export class DisputeDesk {
   readonly #context: DisputeContext;
   readonly #decider: Decider;
   readonly #busy = new Map<string, Promise<Decision>>();
-  #timer: NodeJS.Timeout | undefined;
-  #sweeping = false;
+  #sweeping: Repeated | undefined;
 
   constructor(context: DisputeContext) {
     this.#context = context;
@@ -39,11 +39,11 @@ export class DisputeDesk {
   }
 
   start(): void {
-    this.#timer = setInterval(() => void this.#sweep(), SWEEP_MS);
+    this.#sweeping = repeat(() => this.#sweep(), SWEEP_MS);
   }
 
   stop(): void {
-    clearInterval(this.#timer);
+    void this.#sweeping?.stop();
   }
 
   /** Answers a client's request; throws the ApiError of a refusal. */
@@ -152,8 +152,6 @@ export class DisputeDesk {
 
   /** Takes up what nobody answered. Never rejects. */
   async #sweep(): Promise<void> {
-    if (this.#sweeping) return;
-    this.#sweeping = true;
     const { disputes, jobs } = this.#context;
     try {
       for (const request of await disputes.unanswered(jobs.account.address)) {
@@ -167,8 +165,6 @@ export class DisputeDesk {
       }
     } catch (error) {
       jobs.logger.warn({ err: error }, "recorded disputes could not be read");
-    } finally {
-      this.#sweeping = false;
     }
   }
 }

@@ -3,7 +3,6 @@
  * event with the same id and bytes, on a new schedule.
  */
 import type pg from "pg";
-import type { Logger } from "pino";
 import { z } from "zod";
 import { transaction } from "../db/pool.ts";
 import { ApiError } from "../errors.ts";
@@ -287,33 +286,15 @@ const PRUNE_BATCH = 5_000;
  * Deletes secrets that were replaced, deliveries that ended that many days ago, with their attempts, and older events that no
  * delivery names any more. The derivation never goes back so far (its watermark is persistent), so it makes none of them again.
  */
-export async function prune(pool: pg.Pool, days: number, logger: Logger): Promise<void> {
-  try {
-    const deliveries = await deleteInBatches(
-      pool,
-      `DELETE FROM webhook_delivery WHERE id IN (SELECT id FROM webhook_delivery
-       WHERE status <> 'pending' AND finished_at < now() - make_interval(days => $1) LIMIT ${PRUNE_BATCH})`,
-      days,
-    );
-    const events = await deleteInBatches(
-      pool,
-      `DELETE FROM webhook_event WHERE id IN (SELECT id FROM webhook_event e
-       WHERE occurred_at < now() - make_interval(days => $1)
-         AND NOT EXISTS (SELECT FROM webhook_delivery WHERE event_id = e.id) LIMIT ${PRUNE_BATCH})`,
-      days,
-    );
-    await pool.query("UPDATE webhook SET old_secret = NULL, old_secret_until = NULL WHERE old_secret_until < now()");
-    if (deliveries + events > 0) logger.info({ deliveries, events }, "old deliveries were deleted from the log");
-  } catch (error) {
-    logger.warn({ err: error }, "the delivery log could not be pruned; the next round tries again");
+export async function pruneLog(pool: pg.Pool, days: number): Promise<void> {
+  for (const batch of [
+    `DELETE FROM webhook_delivery WHERE id IN (SELECT id FROM webhook_delivery
+     WHERE status <> 'pending' AND finished_at < now() - make_interval(days => $1) LIMIT ${PRUNE_BATCH})`,
+    `DELETE FROM webhook_event WHERE id IN (SELECT id FROM webhook_event e
+     WHERE occurred_at < now() - make_interval(days => $1)
+       AND NOT EXISTS (SELECT FROM webhook_delivery WHERE event_id = e.id) LIMIT ${PRUNE_BATCH})`,
+  ]) {
+    while ((await pool.query(batch, [days])).rowCount === PRUNE_BATCH);
   }
-}
-
-async function deleteInBatches(pool: pg.Pool, statement: string, days: number): Promise<number> {
-  let deleted = 0;
-  for (;;) {
-    const { rowCount } = await pool.query(statement, [days]);
-    deleted += rowCount ?? 0;
-    if ((rowCount ?? 0) < PRUNE_BATCH) return deleted;
-  }
+  await pool.query("UPDATE webhook SET old_secret = NULL, old_secret_until = NULL WHERE old_secret_until < now()");
 }

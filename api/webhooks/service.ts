@@ -1,9 +1,11 @@
 /** What runs by itself in a gateway: events are derived at each new block, deliveries sent when they are due. */
+import { once } from "node:events";
 import pg from "pg";
 import type { Logger } from "pino";
 import type { Agent } from "undici";
 import { INDEX_CHANNEL } from "../../protocol/index-schema.ts";
 import type { Cipher } from "../../shared/cipher.ts";
+import { type Repeated, repeat } from "../../shared/repeat.ts";
 import { type Config, endpointPolicy } from "../config.ts";
 import { IndexUnavailable } from "../db/index-reads.ts";
 import { type Incarnation, incarnationName } from "../db/pool.ts";
@@ -11,7 +13,6 @@ import type { Metrics } from "../observe/metrics.ts";
 import type { EndpointPolicy } from "../outbound/address.ts";
 import { guardedAgent } from "../outbound/endpoint.ts";
 import { DeliveryDispatcher, type DispatchSettings } from "./deliveries.ts";
-import { prune } from "./delivery-log.ts";
 import { type DerivationSettings, Deriver } from "./derivation.ts";
 import type { ChainHead, WebhookContext } from "./receivers.ts";
 
@@ -22,7 +23,6 @@ export type WebhookSettings = DerivationSettings &
     cipher: Cipher;
     /** Where receivers may be. */
     policy: EndpointPolicy;
-    logDays: number;
   };
 
 /** What the webhook service takes of the gateway's settings; times in milliseconds. */
@@ -38,7 +38,6 @@ export function webhookSettings(config: Config, cipher: Cipher): WebhookSettings
     perWebhook: config.WEBHOOK_CONCURRENCY_EACH,
     timeoutMs: config.WEBHOOK_TIMEOUT_SECONDS * 1000,
     delaysMs: config.WEBHOOK_RETRY_SECONDS.map((seconds) => seconds * 1000),
-    logDays: config.WEBHOOK_LOG_DAYS,
   };
 }
 
@@ -50,26 +49,27 @@ const DERIVE_MS = 1_000;
 const DERIVE_GAP_MS = 20;
 /** Retries come due without a word; this is how soon they are seen. */
 const CLAIM_MS = 500;
-const PRUNE_MS = 600_000;
+const RECONNECT_MS = 1_000;
 
-/** Derivation, delivery, and pruning of the log. */
+/** Derivation and delivery. */
 export class WebhookService {
   /** First argument of the functions on a wallet's webhooks and their log. */
   readonly context: WebhookContext;
   readonly #agent: Agent;
   readonly #deriver: Deriver;
   readonly #dispatcher: DeliveryDispatcher;
-  readonly #deriving: Loop;
-  readonly #claiming: Loop;
-  readonly #pruning: Loop;
-  readonly #listener: Listener;
+  readonly #databaseUrl: string;
+  #deriving: Repeated | undefined;
+  #claiming: Repeated | undefined;
+  #listening: Repeated | undefined;
+  #listener: pg.Client | undefined;
   #waitsForIndex = false;
 
   constructor(parts: Parts, settings: WebhookSettings) {
     const { pool, head, metrics } = parts;
     const { cipher, policy, concurrency, timeoutMs } = settings;
     const logger = parts.logger.child({ of: "webhooks" });
-    const wake = () => this.#claiming.wake();
+    const wake = () => this.#claiming?.wake();
     this.context = { pool, cipher, policy, head, logger, wake };
     // Many webhooks can be at one host: the dispatcher limits attempts by webhook, not by host.
     this.#agent = guardedAgent({ ...policy, connections: concurrency, connectTimeoutMs: timeoutMs });
@@ -78,10 +78,7 @@ export class WebhookService {
       { pool, cipher, http: this.#agent, metrics: metrics.webhooks, logger, wake },
       settings,
     );
-    this.#deriving = new Loop(() => this.#derive(), DERIVE_MS, DERIVE_GAP_MS);
-    this.#claiming = new Loop(() => this.#dispatcher.claim(), CLAIM_MS);
-    this.#pruning = new Loop(() => prune(pool, settings.logDays, logger), PRUNE_MS);
-    this.#listener = new Listener(settings.databaseUrl, INDEX_CHANNEL, () => this.#deriving.wake(), logger);
+    this.#databaseUrl = settings.databaseUrl;
     metrics.gauge(
       "gateway_webhook_backlog",
       "Pending deliveries of all gateways: due now, waiting for a later attempt",
@@ -118,18 +115,17 @@ export class WebhookService {
       const networks = allowNetworks.map((network) => network.join("/"));
       logger.info({ networks }, "any client's webhook may name an https address in these private networks");
     }
-    for (const loop of [this.#claiming, this.#deriving, this.#pruning]) loop.start();
-    this.#listener.start();
+    this.#claiming = repeat(() => this.#dispatcher.claim(), CLAIM_MS);
+    this.#deriving = repeat(() => this.#derive(), DERIVE_MS, DERIVE_GAP_MS);
+    this.#listening = repeat(() => this.#listen(), RECONNECT_MS);
   }
 
   /** Derives and claims nothing more, and lets running attempts end, at most `timeoutMs`. */
   async stop(timeoutMs: number): Promise<void> {
-    await Promise.all([
-      this.#listener.stop(),
-      this.#deriving.stop(),
-      this.#pruning.stop(),
-      this.#claiming.stop().then(() => this.#dispatcher.stop(timeoutMs)),
-    ]);
+    const loops = [this.#listening, this.#deriving, this.#claiming].map((loop) => loop?.stop());
+    this.#listener?.end().catch(() => {});
+    await Promise.all(loops);
+    await this.#dispatcher.stop(timeoutMs);
     await this.#agent.destroy();
   }
 
@@ -149,117 +145,28 @@ export class WebhookService {
       this.#waitsForIndex = true;
     }
   }
-}
 
-/** Repeats something whenever it is woken, and at least every `intervalMs`; never twice at a time. */
-class Loop {
-  readonly #work: () => Promise<void>;
-  readonly #intervalMs: number;
-  readonly #gapMs: number;
-  #woken = false;
-  #stopped = false;
-  #rouse: () => void = () => {};
-  #running: Promise<void> = Promise.resolve();
-
-  /** `work` handles its own errors. `gapMs`: least time between the end of one round and the next. */
-  constructor(work: () => Promise<void>, intervalMs: number, gapMs = 0) {
-    this.#work = work;
-    this.#intervalMs = intervalMs;
-    this.#gapMs = gapMs;
-  }
-
-  start(): void {
-    this.#running = this.#run();
-  }
-
-  /** A round follows soon; one that is running is followed by another. */
-  wake(): void {
-    this.#woken = true;
-    this.#rouse();
-  }
-
-  /** Resolves when the running round is over; none follows. */
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    this.#rouse();
-    await this.#running;
-  }
-
-  async #run(): Promise<void> {
-    while (!this.#stopped) {
-      this.#woken = false;
-      await this.#work();
-      if (this.#gapMs > 0) await new Promise((resolve) => setTimeout(resolve, this.#gapMs));
-      if (!this.#woken && !this.#stopped) await this.#rest();
-    }
-  }
-
-  #rest(): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, this.#intervalMs);
-      this.#rouse = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-  }
-}
-
-const RECONNECT_MS = 1_000;
-
-/** Calls `notified` at each notification of a PostgreSQL channel, on a connection of its own that it renews. */
-class Listener {
-  readonly #url: string;
-  readonly #channel: string;
-  readonly #notified: () => void;
-  readonly #logger: Logger;
-  #client: pg.Client | null = null;
-  #stopped = false;
-  #timer: NodeJS.Timeout | undefined;
-
-  constructor(url: string, channel: string, notified: () => void, logger: Logger) {
-    this.#url = url;
-    this.#channel = channel;
-    this.#notified = notified;
-    this.#logger = logger;
-  }
-
-  start(): void {
-    void this.#connect();
-  }
-
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    clearTimeout(this.#timer);
-    await this.#client
-      ?.end()
-      .catch((error) => this.#logger.debug({ err: error }, "the listener's connection was gone"));
-  }
-
-  async #connect(): Promise<void> {
-    const client = new pg.Client({
-      connectionString: this.#url,
-      application_name: "gateway webhooks",
-      keepAlive: true,
-    });
-    this.#client = client;
-    let lost = false;
-    const again = (error?: Error) => {
-      if (lost || this.#stopped) return;
-      lost = true;
-      this.#logger.debug({ err: error }, "the listener lost its connection: until it has another one, polling goes on");
-      this.#timer = setTimeout(() => void this.#connect(), RECONNECT_MS);
-      client.end().catch(() => {}); // it is broken already
-    };
-    client.on("error", again);
-    client.on("end", () => again());
-    client.on("notification", this.#notified);
+  /** The index says on a channel of PostgreSQL that it has a block; ends with the connection. Without one the derivation polls. */
+  async #listen(): Promise<void> {
+    const connectionString = this.#databaseUrl;
+    const client = new pg.Client({ connectionString, application_name: "gateway webhooks", keepAlive: true });
+    this.#listener = client;
+    // A connection that breaks says so more than once; without a listener that would end the process.
+    client.on("error", () => {});
+    client.on("notification", () => this.#deriving?.wake());
+    const ended = once(client, "end");
+    ended.catch(() => {});
     try {
       await client.connect();
-      await client.query(`LISTEN ${pg.escapeIdentifier(this.#channel)}`);
-      this.#notified(); // what came while nobody listened
+      await client.query(`LISTEN ${pg.escapeIdentifier(INDEX_CHANNEL)}`);
+      this.#deriving?.wake(); // what came while nobody listened
+      await ended;
     } catch (error) {
-      again(error as Error);
+      this.context.logger.debug(
+        { err: error },
+        "the listener lost its connection: until it has another one, polling goes on",
+      );
     }
+    client.end().catch(() => {}); // it is broken already
   }
 }
