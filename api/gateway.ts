@@ -1,5 +1,4 @@
 /** Every part of one gateway process, built once and returned whole; the order in which they start and stop. */
-import type { RequestHandler } from "express";
 import type pg from "pg";
 import type { Logger } from "pino";
 import { formatEther, type Hex } from "viem";
@@ -38,7 +37,6 @@ import { WorkerClient } from "./jobs/worker-client.ts";
 import { WorkerCover } from "./jobs/worker-cover.ts";
 import { WorkerPool } from "./jobs/worker-pool.ts";
 import { Metrics } from "./observe/metrics.ts";
-import type { ChatDependencies } from "./routes/chat.ts";
 import { disputeRoute } from "./routes/dispute.ts";
 import { outputRoute } from "./routes/jobs.ts";
 import { BODIES_LIMIT } from "./routes/request.ts";
@@ -48,37 +46,11 @@ import { WebhookService, webhookSettings } from "./webhooks/service.ts";
 /** Longer than a worker works on a trial. */
 const TRIAL_TIMEOUT_MS = 30_000;
 
-/** A running gateway, as its routes and metrics see it. */
-export type Gateway = {
-  readonly config: Config;
-  readonly pool: pg.Pool;
-  readonly logger: Logger;
-  readonly rpc: Rpc;
-  readonly head: Head;
-  readonly index: IndexWatch;
-  readonly keys: Keys;
-  readonly operator: Operator;
-  readonly signerLock: SignerLock;
-  readonly pipeline: Pipeline;
-  readonly balances: Balances;
-  readonly directory: Directory;
-  readonly workers: WorkerPool;
-  readonly runs: Runs;
-  readonly jobReader: JobReader;
-  readonly webhooks: WebhookService;
-  readonly metrics: Metrics;
-  /** Bytes of request bodies that it holds. */
-  readonly bodies: BodyBudget;
-  readonly chat: ChatDependencies;
-  readonly output: RequestHandler;
-  readonly dispute: RequestHandler;
-  /** Where it is between its start and its stop. */
-  readonly phase: Phase;
-  /** Lets running jobs end and their transactions be mined, at most `timeoutMs`; then lets go of everything. */
-  stop(timeoutMs: number): Promise<void>;
-};
+/** A running gateway, as its routes see it. */
+export type Gateway = Awaited<ReturnType<typeof startGateway>>;
 
-export type Phase = {
+/** Where it is between its start and its stop. */
+type Phase = {
   /** Whether every transaction that an earlier process left open has come to its end; before, no job is taken. */
   takenUp: boolean;
   /** False once it is known that the process stops: `/readyz` says that requests should go elsewhere. Those that come are served. */
@@ -96,7 +68,7 @@ export async function startGateway(
   pool: pg.Pool,
   logger: Logger,
   fatal: (error: unknown, message: string) => void,
-): Promise<Gateway> {
+) {
   const { contracts, chainId } = config.deployment;
   const escrow = contracts.InferenceEscrow;
   const account = signingAccount(config.GATEWAY_PRIVATE_KEY);
@@ -265,6 +237,7 @@ export async function startGateway(
     })
     .catch((error) => fatal(error, "what an earlier process left open could not be taken up"));
 
+  /** Lets running jobs end and their transactions be mined, at most `timeoutMs`; then lets go of everything. */
   const stop = async (timeoutMs: number): Promise<void> => {
     phase.accepting = false;
     phase.stopping = true;
@@ -286,7 +259,17 @@ export async function startGateway(
     await signerLock.release();
     await webhooksStopped;
   };
-  const gateway: Gateway = {
+  metrics.observe({
+    pipeline,
+    runs,
+    head,
+    signerLock,
+    workers,
+    indexedBlock: async () => (await getHead(pool))?.blockNumber ?? null,
+    mostUnpaid: () => store.mostUnpaid(),
+    signerBalance: async () => BigInt(await rpc.request<Hex>("eth_getBalance", [account.address, "latest"], 2_000)),
+  });
+  return {
     config,
     pool,
     logger,
@@ -304,6 +287,7 @@ export async function startGateway(
     jobReader,
     webhooks,
     metrics,
+    /** Bytes of request bodies that it holds. */
     bodies: new BodyBudget(BODIES_LIMIT),
     chat: { jobs, directory, idempotency, docsUrl: config.DOCS_URL, runs, phase },
     output: outputRoute(jobReader, store, ciphers.answers),
@@ -311,17 +295,6 @@ export async function startGateway(
     phase,
     stop,
   };
-  metrics.observe({
-    pipeline,
-    runs,
-    head,
-    signerLock,
-    workers,
-    indexedBlock: async () => (await getHead(pool))?.blockNumber ?? null,
-    mostUnpaid: () => store.mostUnpaid(),
-    signerBalance: async () => BigInt(await rpc.request<Hex>("eth_getBalance", [account.address, "latest"], 2_000)),
-  });
-  return gateway;
 }
 
 /** Rejects when the node's chain is not the deployment's. */

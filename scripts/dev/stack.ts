@@ -5,7 +5,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { privateKeyToAccount } from "viem/accounts";
 import type { Deployment } from "../../protocol/deployment.ts";
 import { type Identity, identify, isAlive, tryLock } from "../../shared/process.ts";
-import type { StackFile } from "../../shared/stack-file.ts";
 import { buildWeb } from "../build/web.ts";
 import { DEPLOYER_KEY, OPERATOR_ADMIN } from "../deploy/config.ts";
 import { bringUpToDate, DEV_OWNER, registrarOf } from "../register-workers.ts";
@@ -32,7 +31,6 @@ import {
   PARTS,
   type PartName,
   type StackOptions,
-  type WorkerEntry,
   type WorkerOptions,
   workerEntries,
   workerSpec,
@@ -64,32 +62,13 @@ export function optionsFromEnv(env: NodeJS.ProcessEnv): StackOptions {
   };
 }
 
-/** A running stack. */
-export type Stack = {
-  /** The contents of stack.json. */
-  info: StackFile;
-  options: StackOptions;
-  deployment: Deployment | null;
-  deploymentFile: string;
-  workers: readonly WorkerEntry[];
-  /** Settles with the reason when a part dies by itself; the stack is to be stopped then. */
-  died: Promise<StackError>;
-  /** Stops everything in order; safe to call more than once. */
-  stop: () => Promise<void>;
-  /** Ends everything at once. */
-  killAll: () => void;
-  /** Signals one part ("api", "worker-1", "indexer", "postgres", "chain") and waits for its end. */
-  kill: (part: string, signal?: NodeJS.Signals) => Promise<void>;
-  /** Starts a part again that was killed, and waits until it is ready. */
-  restart: (part: string) => Promise<void>;
-  processes: () => { name: string; pid: number; running: boolean }[];
-};
-
 /** Handle on a stack that is still starting: it can be given up at any moment. */
-export type Starting = { ready: Promise<Stack>; giveUp: () => Promise<void>; killAll: () => void };
+export type Starting = ReturnType<typeof startStack>;
+/** A running stack. */
+export type Stack = Awaited<Starting["ready"]>;
 
 /** Starts a stack. Whatever goes wrong, nothing of it is left running when `ready` rejects. */
-export function startStack(options: StackOptions): Starting {
+export function startStack(options: StackOptions) {
   const { dataDir } = options;
   const abort = new AbortController();
   const death = Promise.withResolvers<StackError>();
@@ -115,7 +94,7 @@ export function startStack(options: StackOptions): Starting {
     return stopped;
   };
 
-  const start = async (): Promise<Stack> => {
+  const start = async () => {
     release = await lockDataDir(parts, progress);
     await demandPorts(options);
     putUnusableChainAside(options, progress);
@@ -132,16 +111,22 @@ export function startStack(options: StackOptions): Starting {
     progress.end();
     const { deployment } = started;
     return {
+      /** The contents of stack.json. */
       info: writeStackFile(context, started),
       options,
       deployment,
       deploymentFile: context.deploymentFile,
       workers: context.workers,
+      /** Settles with the reason when a part dies by itself; the stack is to be stopped then. */
       died: death.promise,
+      /** Stops everything in order; safe to call more than once. */
       stop,
+      /** Ends everything at once. */
       killAll: () => parts.killAll(),
-      kill: (part, signal = "SIGKILL") => parts.kill(part, signal),
-      restart: (part) => parts.restart(part),
+      /** Signals one part ("api", "worker-1", "indexer", "postgres", "chain") and waits for its end. */
+      kill: (part: string, signal: NodeJS.Signals = "SIGKILL") => parts.kill(part, signal),
+      /** Starts a part again that was killed, and waits until it is ready. */
+      restart: (part: string) => parts.restart(part),
       processes: () => parts.list(),
     };
   };
