@@ -19,7 +19,8 @@ export function usageSince(
   { first, seconds }: { first: number; seconds: number },
 ): Promise<UsageRow[]> {
   const text = `
-    SELECT created_at - created_at % $3::bigint AS start, model, GREATEST(0, answered_at - created_at) AS seconds,
+    SELECT created_at - created_at % $3::bigint AS start, model,
+      CASE WHEN answered_at IS NOT NULL THEN GREATEST(0, answered_at - created_at) END AS seconds,
       count(*) AS jobs, count(*) FILTER (WHERE status IN ('failed', 'refunded')) AS uncharged,
       sum(credits_charged - credits_compensated)::bigint AS credits,
       sum(COALESCE(prompt_tokens, 0) + COALESCE(billed_tokens, 0))::bigint AS tokens

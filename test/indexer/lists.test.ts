@@ -194,6 +194,7 @@ test("a wallet's use is what its jobs cost after disputes, and how soon they wer
     { created_at: DAY + 86_400, answered_at: null, status: "failed", credits_charged: 0 },
     // The worker's clock may be behind the lock's block.
     { created_at: DAY + 86_400, answered_at: DAY + 86_399, credits_charged: 3 },
+    { created_at: DAY + 2 * 86_400, answered_at: null, status: "refunded", credits_charged: 0 },
   ]);
   const [plan = ""] = await plansOf((reader) => usageSince(reader, wallet, { first: DAY, seconds: 86_400 }));
   expect(plan).toMatch(/Index Scan using job_by_wallet/);
@@ -202,6 +203,7 @@ test("a wallet's use is what its jobs cost after disputes, and how soon they wer
   const of = (start: number) => usedIn(rows.filter((row) => row.start === start));
   expect(of(DAY)).toEqual({ jobs: 3, uncharged: 0, credits: 27, tokens: 12, answer_seconds: { median: 3, p95: 21 } });
   expect(of(DAY + 86_400)).toMatchObject({ jobs: 2, uncharged: 1, credits: 3, answer_seconds: { median: 0, p95: 0 } });
+  expect(of(DAY + 2 * 86_400)).toMatchObject({ jobs: 1, uncharged: 1, answer_seconds: null });
   expect(usedIn([]).answer_seconds).toBeNull();
 });
 
