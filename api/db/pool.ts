@@ -164,9 +164,9 @@ export type RowOf<Columns> = {
   [Name in keyof Columns]: Columns[Name] extends Column<infer T> ? T : never;
 };
 
-/** `escrowTx` → `escrow_tx`. */
+/** `escrowTx` → `escrow_tx`, `per1kTokens` → `per_1k_tokens`. */
 export const snakeCase = (property: string): string =>
-  property.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  property.replace(/(?<=[a-z])[A-Z\d]/g, (first) => `_${first.toLowerCase()}`);
 
 /** `SELECT` list: `{ escrowTx: column<Hex>() }` → `escrow_tx AS "escrowTx"`. */
 export const select = (columns: Record<string, Column<unknown>>): string =>

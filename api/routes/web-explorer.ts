@@ -20,25 +20,6 @@ import { paced, type Reader } from "../db/pool.ts";
 import { ApiError, WebError } from "../errors.ts";
 import { EVENTS_SHOWN, JOBS_SHOWN, showEvent, showJob } from "./web-network.ts";
 
-/** A transaction as the node shows it; numbers as numbers, the rest as it is. Decoding is the reader's own affair. */
-type ShownTransaction = {
-  hash: Hex;
-  status: "success" | "reverted" | "pending";
-  from: Hex;
-  to: Hex | null;
-  block_number: number | null;
-  /** Unix seconds of block time. */
-  timestamp: number | null;
-  gas_used: number | null;
-  /** Of a mined one; in the chain's smallest unit, decimal. */
-  fee_wei: string | null;
-  /** Of a call of one of our contracts, where it was asked for: the data that it was sent with. */
-  input: Hex | null;
-  /** Of a reverted call of the escrow: what the contract answers to it in that block, if anything. */
-  reverted: { data: Hex | null } | null;
-  logs: { address: Hex; topics: Hex[]; data: Hex; log_index: number }[];
-};
-
 type RawTransaction = { hash: Hex; from: Hex; to: Hex | null; input: Hex; value: Hex; gas: Hex };
 
 type Parts = { rpc: Rpc; head: Pick<Head, "block">; reader: Reader; contracts: Record<string, Address> };
@@ -264,11 +245,11 @@ const RECEIPT_BYTES = 2 * 1024 * 1024;
 
 type Asked = { ours: ReadonlySet<string>; escrow: Address; withInput: boolean };
 
-async function transactionOf(
-  rpc: Rpc,
-  hash: Hex,
-  { ours, escrow, withInput }: Asked,
-): Promise<ShownTransaction | null> {
+/**
+ * A transaction as the node shows it; numbers as numbers, the rest as it is. Decoding is the reader's own affair. `reverted`: what the escrow answers
+ * to a reverted call of it, if anything.
+ */
+async function transactionOf(rpc: Rpc, hash: Hex, { ours, escrow, withInput }: Asked) {
   const receipt = await rpc.request<RawReceipt | null>("eth_getTransactionReceipt", [hash], NODE_MS, RECEIPT_BYTES);
   const readSent = () => rpc.request<RawTransaction | null>("eth_getTransactionByHash", [hash], NODE_MS, RECEIPT_BYTES);
   const isOurs = (to: Hex | null) => to !== null && ours.has(to.toLowerCase());
@@ -311,7 +292,7 @@ const REPEATED_AT_ONCE = 2;
 let repeating = 0;
 
 /** Makes a reverted call of the escrow again, on the state before its block: a receipt does not say why. The escrow runs nobody's code. */
-async function repeat(rpc: Rpc, sent: RawTransaction, minedIn: Hex): Promise<ShownTransaction["reverted"]> {
+async function repeat(rpc: Rpc, sent: RawTransaction, minedIn: Hex): Promise<{ data: Hex | null } | null> {
   const { from, to, input, value, gas } = sent;
   if (BigInt(gas) > MOST_GAS || repeating >= REPEATED_AT_ONCE) return null;
   const before = `0x${(BigInt(minedIn) - 1n).toString(16)}`;

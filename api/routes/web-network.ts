@@ -24,7 +24,7 @@ import {
   type WorkerRow,
 } from "../db/index-reads.ts";
 import { chargedEver, type DayTotal, earningsByWorker, networkDay, totalsBy } from "../db/network-day.ts";
-import { paced, type Reader } from "../db/pool.ts";
+import { paced, type Reader, snakeCase } from "../db/pool.ts";
 import { ApiError, WebError } from "../errors.ts";
 import { isoTime } from "../jobs/job-reader.ts";
 import type { WorkerPool } from "../jobs/worker-pool.ts";
@@ -78,27 +78,20 @@ export function networkRoutes(reader: Reader, pool: WorkerPool, operator: number
       jobs.filter((row) => row.operator === operator),
       (row) => row.worker,
     );
-    return rows.map((row) => {
-      const today = ofAll.get(row.signer) ?? NOTHING;
+    return rows.map(({ signer, models, ...row }) => {
+      const today = ofAll.get(signer) ?? NOTHING;
       return {
-        number: row.number,
-        address: getAddress(row.signer),
-        owner: getAddress(row.owner),
-        payout: getAddress(row.payout),
-        endpoint: row.endpoint,
-        stake: row.stake.toString(),
-        active: row.active,
-        answers: states.get(row.signer)?.healthy ?? false,
-        first_token_ms: rounded(states.get(row.signer)?.firstTokenMs),
+        address: getAddress(signer),
+        ...shown(row),
+        answers: states.get(signer)?.healthy ?? false,
+        first_token_ms: rounded(states.get(signer)?.firstTokenMs),
         jobs_24h: today.settled,
         earned_24h: today.units,
-        earned_7d: earned.get(row.signer)?.week ?? 0,
-        earned_total: earned.get(row.signer)?.ever ?? 0,
-        success_24h: shareOf(ofOurs.get(row.signer)?.settled ?? 0, failed.get(row.signer) ?? 0),
-        unbonds_at: isoTime(row.unbondsAt),
-        registered_at: isoTime(row.registeredAt),
-        models: row.models.map((number) => names.get(number) ?? `model ${number}`),
-        slashes: (slashes.get(row.signer) ?? []).map((slash) => ({
+        earned_7d: earned.get(signer)?.week ?? 0,
+        earned_total: earned.get(signer)?.ever ?? 0,
+        success_24h: shareOf(ofOurs.get(signer)?.settled ?? 0, failed.get(signer) ?? 0),
+        models: models.map((number) => names.get(number) ?? `model ${number}`),
+        slashes: (slashes.get(signer) ?? []).map((slash) => ({
           job_id: slash.jobId,
           amount: slash.amount.toString(),
           slashed_at: isoTime(slash.blockTime),
@@ -106,15 +99,7 @@ export function networkRoutes(reader: Reader, pool: WorkerPool, operator: number
           tx: slash.txHash,
         })),
         // Without their details: those can hold a worker's own words, and nobody knows where it has them from.
-        incidents: (incidents.get(row.signer) ?? []).map((incident) => ({
-          code: incident.code,
-          severity: incident.severity,
-          title: incident.title,
-          occurrences: incident.occurrences,
-          first_at: incident.firstAt.toISOString(),
-          last_at: incident.lastAt.toISOString(),
-          job_id: incident.jobId,
-        })),
+        incidents: (incidents.get(signer) ?? []).map(({ worker, detail, ...incident }) => shown(incident)),
       };
     });
   };
@@ -229,21 +214,9 @@ export function networkRoutes(reader: Reader, pool: WorkerPool, operator: number
     .get("/network", network);
 }
 
-function showModel(row: ModelRow, pool: WorkerPool, today: DayTotal) {
+function showModel({ createdAt, ...row }: ModelRow, pool: WorkerPool, today: DayTotal) {
   return {
-    number: row.number,
-    id: row.id,
-    owned_by: row.ownedBy,
-    parameters: row.parameters,
-    tier: row.tier,
-    context_window: row.contextWindow,
-    credits_per_request: row.creditsPerRequest,
-    credits_per_1k_tokens: row.creditsPer1kTokens,
-    next_credits_per_request: row.nextCreditsPerRequest,
-    next_credits_per_1k_tokens: row.nextCreditsPer1kTokens,
-    prices_change_at: isoTime(row.pricesChangeAt),
-    retires_at: isoTime(row.retiresAt),
-    retired: row.retired,
+    ...shown(row),
     active_workers: pool.hosts(row.number).length,
     jobs_24h: today.settled,
     credits_24h: today.credits,
@@ -251,21 +224,10 @@ function showModel(row: ModelRow, pool: WorkerPool, today: DayTotal) {
   };
 }
 
-function showOperator(row: OperatorRow, today: DayTotal) {
+function showOperator({ signers, ...row }: OperatorRow, today: DayTotal) {
   return {
-    number: row.number,
-    admin: getAddress(row.admin),
-    stopped: row.stopped,
-    reserve: row.reserve,
-    held: row.held,
-    leaving: row.leaving,
-    leaves_at: isoTime(row.leavesAt),
-    signers: row.signers.map(({ signer, addedAt, removedAt }) => ({
-      address: getAddress(signer),
-      added_at: isoTime(addedAt),
-      removed_at: isoTime(removedAt),
-    })),
-    admitted_at: isoTime(row.admittedAt),
+    ...shown(row),
+    signers: signers.map(({ signer, ...times }) => ({ address: getAddress(signer), ...shown(times) })),
     jobs_24h: today.settled,
     credits_24h: today.credits,
     success_24h: shareOf(today.settled, today.failed),
@@ -292,28 +254,26 @@ const showDispute = (row: DisputeRow) => ({
 });
 
 /** A job in a list of the explorer. */
-export const showJob = ({ createdAt, worker, ...job }: ListedJob) => ({
-  ...job,
-  worker: worker === null ? null : getAddress(worker),
-  created_at: isoTime(createdAt),
-});
+export const showJob = (job: ListedJob) => shown(job);
 
 /** An event in a history. */
-export const showEvent = ({ kind, blockNumber, blockTime, txHash, data }: HistoryEvent) => ({
-  kind,
-  block_number: blockNumber,
+export const showEvent = ({ blockTime, txHash, data, ...event }: HistoryEvent) => ({
+  ...shown(event),
   occurred_at: isoTime(blockTime),
   tx: txHash,
-  data: withChecksums(data),
+  data: shown(data),
 });
 
-const withChecksums = (data: Record<string, unknown>): Record<string, unknown> =>
-  Object.fromEntries(
-    Object.entries(data).map(([name, value]) => {
-      const isAddress = typeof value === "string" && /^0x[0-9a-f]{40}$/.test(value);
-      return [name, isAddress ? getAddress(value) : value];
-    }),
-  );
+/** A row as pages get it: names in snake case, times (`…At`) in ISO 8601, addresses with their checksums, the largest numbers as text. */
+const shown = (row: object): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(row).map(([name, value]) => [snakeCase(name), shownValue(name, value)]));
+
+function shownValue(name: string, value: unknown): unknown {
+  if (typeof value === "number") return name.endsWith("At") ? isoTime(value) : value;
+  if (typeof value === "string") return /^0x[0-9a-f]{40}$/.test(value) ? getAddress(value) : value;
+  if (typeof value === "bigint") return String(value);
+  return value instanceof Date ? value.toISOString() : value;
+}
 
 const rounded = (ms: number | null | undefined): number | null => (ms == null ? null : Math.round(ms));
 
