@@ -4,8 +4,8 @@ import { z } from "zod";
 import {
   deliveriesQuerySchema,
   getDelivery,
-  listArrivals,
   listDeliveries,
+  listUpkeep,
   replayDeliveries,
   replayDelivery,
   replayRangeSchema,
@@ -16,7 +16,6 @@ import {
   changeWebhook,
   enableWebhook,
   getLowCreditThreshold,
-  listOldSecrets,
   listWebhooks,
   retireOldSecret,
   rotateSecret,
@@ -59,17 +58,9 @@ export function settingsRoutes(context: WebhookContext): Router {
  */
 export function deliveryRoutes(context: WebhookContext): Router {
   const webhooks = async (wallet: Address) => {
-    const [all, arrivals, old] = await Promise.all([
-      listWebhooks(context, wallet),
-      listArrivals(context, wallet),
-      listOldSecrets(context, wallet),
-    ]);
-    const data = all.map((webhook) => ({
-      ...webhook,
-      old_secret_until: old.get(webhook.id)?.toISOString() ?? null,
-      arrivals: arrivals.get(webhook.id) ?? null,
-    }));
-    return { data };
+    const [all, upkeep] = await Promise.all([listWebhooks(context, wallet), listUpkeep(context, wallet)]);
+    const none = { old_secret_until: null, arrivals: null };
+    return { data: all.map((webhook) => ({ ...webhook, ...(upkeep.get(webhook.id) ?? none) })) };
   };
 
   const retire: RequestHandler = async (request, response) => {

@@ -242,21 +242,18 @@ export async function sendTest(context: WebhookContext, wallet: string, webhookI
 
 /** How many deliveries arrived, and how many did not: failed, skipped, or waiting after an attempt that failed. Tests do not count. */
 type Arrivals = { delivered: number; undelivered: number };
+type Upkeep = { old_secret_until: Date | null; arrivals: Record<"24h" | "7d", Arrivals> | null };
 
-/** By webhook of a wallet, of deliveries that ended in the last 24 hours and 7 days, or still wait for another attempt. */
-export async function listArrivals(
-  { pool }: WebhookContext,
-  wallet: string,
-): Promise<Map<string, Record<"24h" | "7d", Arrivals>>> {
-  const { rows } = await pool.query<{
-    id: string;
-    day: number;
-    arrived: number;
-    week: number;
-    came: number;
-    waiting: number;
-  }>(
-    `SELECT w.id, ended.*, retried.waiting FROM webhook w
+/**
+ * By webhook of a wallet: until when a secret that was replaced still counts, and its deliveries that ended in the last 24 hours and 7 days, or
+ * still wait for another attempt.
+ */
+export async function listUpkeep({ pool }: WebhookContext, wallet: string): Promise<Map<string, Upkeep>> {
+  const { rows } = await pool.query<Upkeep & { id: string }>(
+    `SELECT w.id, CASE WHEN w.old_secret_until > now() THEN w.old_secret_until END AS old_secret_until,
+       json_build_object('24h', json_build_object('delivered', arrived, 'undelivered', day - arrived + waiting),
+         '7d', json_build_object('delivered', came, 'undelivered', week - came + waiting)) AS arrivals
+     FROM webhook w
      CROSS JOIN LATERAL (SELECT count(*) FILTER (WHERE finished_at > now() - interval '24 hours') AS day,
          count(*) FILTER (WHERE finished_at > now() - interval '24 hours' AND status = 'delivered') AS arrived,
          count(*) AS week, count(*) FILTER (WHERE status = 'delivered') AS came
@@ -268,15 +265,7 @@ export async function listArrivals(
      WHERE w.wallet = $1`,
     [wallet.toLowerCase()],
   );
-  return new Map(
-    rows.map(({ id, day, arrived, week, came, waiting }) => [
-      id,
-      {
-        "24h": { delivered: arrived, undelivered: day - arrived + waiting },
-        "7d": { delivered: came, undelivered: week - came + waiting },
-      },
-    ]),
-  );
+  return new Map(rows.map(({ id, ...upkeep }) => [id, upkeep]));
 }
 
 /** Rows that one statement deletes, so that none holds locks for long. */

@@ -242,15 +242,6 @@ export async function retireOldSecret({ pool }: WebhookContext, wallet: string, 
   if (rowCount === 0) throw unknownWebhook(id);
 }
 
-/** Until when a secret that was replaced still counts, by webhook of a wallet; those without one are left out. */
-export async function listOldSecrets({ pool }: WebhookContext, wallet: string): Promise<Map<string, Date>> {
-  const { rows } = await pool.query<{ id: string; until: Date }>(
-    "SELECT id, old_secret_until AS until FROM webhook WHERE wallet = $1 AND old_secret_until > now()",
-    [wallet.toLowerCase()],
-  );
-  return new Map(rows.map(({ id, until }) => [id, until]));
-}
-
 /**
  * Makes a failed webhook active again. It receives what is mined from now on. What it missed is in its log as `skipped`
  * or `failed` and can be replayed. An active one stays as it is. @throws ApiError `webhook_not_found`
