@@ -9,7 +9,7 @@ import { docsRoutes } from "./routes/docs.ts";
 import { errorHandler, notFound, patternOf } from "./routes/errors.ts";
 import { healthRoutes } from "./routes/health.ts";
 import { jobRoutes } from "./routes/jobs.ts";
-import { burstLimit, cors, tellIndexLag } from "./routes/limits.ts";
+import { burstLimit, cors, noStore, tellIndexLag } from "./routes/limits.ts";
 import { modelRoutes } from "./routes/models.ts";
 import { authenticate, BODY_LIMIT, readJson } from "./routes/request.ts";
 import { webApp } from "./routes/web.ts";
@@ -66,13 +66,6 @@ function endConnections({ phase }: Gateway): RequestHandler {
     next();
   };
 }
-
-/** Answers belong to one key and change: no cache may keep them. */
-const noStore: RequestHandler = (_request, response, next) => {
-  response.setHeader("cache-control", "no-store");
-  response.setHeader("x-content-type-options", "nosniff");
-  next();
-};
 
 /** The request as a span of its client's trace. It comes after the key: strangers must not fill anybody's store of traces. */
 const traceRequest: RequestHandler = (request, response, next) => {

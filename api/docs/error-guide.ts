@@ -1,37 +1,30 @@
 import type { ErrorCode } from "../errors.ts";
 
-/** What a person who got an error wants to know. `retry`: what a repetition of the same request can achieve. */
-export type ErrorEntry = { cause: string; fix: string; retry: string };
-
-const NO = "No: the same request gets the same answer.";
+/** What a person who got an error wants to know. `retry`: what a repetition of the same request can achieve; nothing without it. */
+type ErrorEntry = { cause: string; fix: string; retry?: string };
 
 /** One entry for every code: the type says when one is missing. */
 export const ERROR_GUIDE: Record<ErrorCode, ErrorEntry> = {
   invalid_request: {
     cause: "The body, a query parameter or a header is malformed, missing or out of range; `param` names it.",
     fix: "Correct the field. Tools, images, several choices and log probabilities are not offered.",
-    retry: NO,
   },
   model_not_found: {
     cause: "No listed model has this id. A model is listed only while at least one worker hosts it.",
     fix: "Take an id from GET /v1/models.",
-    retry: NO,
   },
   context_length_exceeded: {
     cause:
       "The messages alone fill the model's context window, or more, by the count of a common tokenizer (o200k_base).",
     fix: "Shorten the conversation, or choose a model with a larger window.",
-    retry: NO,
   },
   missing_api_key: {
     cause: "The request has no Authorization header.",
     fix: "Send `Authorization: Bearer <API_KEY>`.",
-    retry: NO,
   },
   invalid_api_key: {
     cause: "The key does not exist, or was revoked or regenerated.",
     fix: "Create a key in the web application's Settings. A key is shown only once.",
-    retry: NO,
   },
   insufficient_credits: {
     cause:
@@ -48,7 +41,6 @@ export const ERROR_GUIDE: Record<ErrorCode, ErrorEntry> = {
   key_suspended: {
     cause: "The key is suspended for a policy violation.",
     fix: "Contact the operator.",
-    retry: NO,
   },
   spending_frozen: {
     cause: "The wallet has frozen its spending on chain.",
@@ -70,34 +62,28 @@ export const ERROR_GUIDE: Record<ErrorCode, ErrorEntry> = {
     cause:
       "The authorization is not signed by the wallet's authorization key, `details.key`, or the wallet has none. `details.message` was checked.",
     fix: "Compare `details.message` with what was signed: the body's hash, the model's number, the operator.",
-    retry: NO,
   },
   job_not_found: {
     cause: "No job of this key's wallet has this id. A job exists from its mined escrow on.",
     fix: "Check the id; GET /v1/jobs lists yours.",
-    retry: NO,
   },
   output_not_found: {
     cause: "No answer of this job is kept: it had none, or the retention time is over.",
     fix: "Keep answers yourself; the service erases them.",
-    retry: NO,
   },
   webhook_not_found: {
     cause: "No webhook of this key's wallet has this id.",
     fix: "GET /v1/webhooks lists yours.",
-    retry: NO,
   },
   route_not_found: {
     cause: "There is no such route, or not with this method.",
     fix: "Check path and method against the API reference.",
-    retry: NO,
   },
   conflict: {
     cause:
       "The request conflicts with an earlier one: an Idempotency-Key used with another body, a job id that was used before, a dispute of a job that " +
       "was never charged, or a ninth open dispute of one wallet.",
     fix: "The message says which. Use a new key or id for a new request; a wallet can also open a dispute itself, for a bond.",
-    retry: NO,
   },
   job_not_settled: {
     cause: "The job has not reached the state that the request needs. A dispute waits 30 seconds for the settlement.",
@@ -107,18 +93,15 @@ export const ERROR_GUIDE: Record<ErrorCode, ErrorEntry> = {
   dispute_already_open: {
     cause: "A job can be disputed once. `details.dispute_tx` is the transaction, where this service opened it.",
     fix: "Watch the job: it stays `disputed` until the ruling, which comes within 24 hours.",
-    retry: NO,
   },
   unprocessable: {
     cause: "The request is well-formed, but it cannot be carried out.",
     fix: "The message says why.",
-    retry: NO,
   },
   dispute_window_expired: {
     cause:
       "The dispute arrived later than 60 seconds after the final output token, or was repeated after the contract's own window.",
     fix: "Hash answers as they arrive, and send a dispute at once.",
-    retry: NO,
   },
   rate_limited: {
     cause: "Too many requests a second from one address. There is no limit by policy; capacity is priced.",

@@ -47,7 +47,7 @@ export function errorsPage(): string {
 }
 
 function errorEntry(code: ErrorCode): string {
-  const { cause, fix, retry } = ERROR_GUIDE[code];
+  const { cause, fix, retry = "No: the same request gets the same answer." } = ERROR_GUIDE[code];
   const { status, type } = new ApiError(code, "");
   const statuses = code === "model_not_found" ? "400, or 404 at `/v1/models/{model_id}`" : String(status);
   const rows = { Cause: cause, "What to do": fix, Retry: retry };

@@ -4,6 +4,7 @@ import type { RequestHandler } from "express";
 import { rateLimit } from "express-rate-limit";
 import type { IndexWatch } from "../chain/index-watch.ts";
 import { ApiError } from "../errors.ts";
+import { HEADERS } from "../openapi/headers.ts";
 import { methodsOf } from "./errors.ts";
 import { addressOf } from "./request.ts";
 
@@ -97,20 +98,7 @@ function hasToken(header: string | undefined, token: string): boolean {
 // ---------------------------------------------------------------- other origins
 
 /** What scripts in a browser may read of an answer. */
-const EXPOSED = [
-  "x-request-id",
-  "x-service-job-id",
-  "x-service-tx-hash",
-  "x-service-settlement-tx",
-  "x-service-worker",
-  "x-service-credits-remaining",
-  "indexed-until",
-  "idempotent-replayed",
-  "retry-after",
-  "ratelimit",
-  "ratelimit-policy",
-  "www-authenticate",
-].join(", ");
+const EXPOSED = Object.keys(HEADERS).join(", ").toLowerCase();
 const PREFLIGHT_SECONDS = "7200";
 
 /**
@@ -137,6 +125,13 @@ export const cors: RequestHandler = (request, response, next) => {
   response.setHeader("access-control-max-age", PREFLIGHT_SECONDS);
   response.setHeader("vary", "access-control-request-headers");
   response.status(204).end();
+};
+
+/** Answers belong to one client and change: no cache may keep them. */
+export const noStore: RequestHandler = (_request, response, next) => {
+  response.setHeader("cache-control", "no-store");
+  response.setHeader("x-content-type-options", "nosniff");
+  next();
 };
 
 // ---------------------------------------------------------------- the index's lag

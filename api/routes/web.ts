@@ -12,7 +12,7 @@ import { WebError } from "../errors.ts";
 import type { Gateway } from "../gateway.ts";
 import { answerSeconds, type FoundJob } from "../jobs/job-reader.ts";
 import { jobRoutes } from "./jobs.ts";
-import { burstLimit } from "./limits.ts";
+import { burstLimit, noStore } from "./limits.ts";
 import { addressOf, inTheme, readJson, validate } from "./request.ts";
 import { webAccountRoutes } from "./web-account.ts";
 import { explorerRoutes } from "./web-explorer.ts";
@@ -137,11 +137,6 @@ function sessionRoutes({ sessions, ...check }: SignInCheck & { sessions: Session
 
   return Router().post("/nonce", nonce).post("/session", signIn).get("/session", current).delete("/session", signOut);
 }
-
-const noStore: RequestHandler = (_request, response, next) => {
-  response.setHeader("cache-control", "no-store");
-  next();
-};
 
 const unknown: RequestHandler = (request) => {
   throw new WebError("not_found", `There is no ${request.method} ${request.originalUrl.split("?", 1)[0]}.`);
