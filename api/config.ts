@@ -8,7 +8,6 @@ import { type EndpointPolicy, parseNetworks } from "./outbound/address.ts";
 /** The local development chain. */
 export const DEV_CHAIN_ID = 31_337;
 
-/** Values between commas. */
 const list = z
   .string()
   .default("")
@@ -44,7 +43,6 @@ const positive = (fallback: number) => z.coerce.number().positive().default(fall
 /** Also of seconds on the chain, which counts in whole ones. */
 const count = (fallback: number) => z.coerce.number().int().positive().default(fallback);
 const countFromZero = (fallback: number) => z.coerce.number().int().min(0).default(fallback);
-/** Wei or gas. */
 const whole = (fallback: bigint, least: bigint) =>
   z
     .string()

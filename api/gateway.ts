@@ -46,7 +46,6 @@ import { WebhookService, webhookSettings } from "./webhooks/service.ts";
 /** Longer than a worker works on a trial. */
 const TRIAL_TIMEOUT_MS = 30_000;
 
-/** A running gateway, as its routes see it. */
 export type Gateway = Awaited<ReturnType<typeof startGateway>>;
 
 /** Where it is between its start and its stop. */

@@ -48,7 +48,6 @@ const OPTIONS = Object.fromEntries(
 );
 const COMMON = { json: { type: "boolean" }, yes: { type: "boolean" }, help: { type: "boolean", short: "h" } } as const;
 
-/** Runs one command; returns what it prints. */
 export async function runOperator(argv: string[], env: NodeJS.ProcessEnv): Promise<string> {
   const { values, positionals } = parse(argv);
   const { json = false, yes = false, help = false, ...flags } = values;

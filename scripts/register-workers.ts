@@ -61,7 +61,6 @@ export function readWorkers(file: string): WorkerEntry[] {
   throw new ConfigError(`${file} is not a list of workers:\n${z.prettifyError(workers.error)}`);
 }
 
-/** Node, owner of the workers, and contracts. */
 export type Registrar = {
   client: PublicClient;
   wallet: WalletClient<Transport, undefined, Account>;

@@ -8,7 +8,6 @@ const PREFIX = "svc_live_";
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 const FORMAT = /^svc_live_[A-Za-z0-9]{32}$/;
 
-/** Whose key it is, and whether it may be used. */
 export type KeyOwner = { wallet: string; createdAt: Date; suspended: boolean };
 
 /** What can be shown of a wallet's key: its last four characters, never more. */

@@ -37,7 +37,6 @@ export class Nonces {
     this.#keys = [derive(masterKeyHex), ...others.map(derive)];
   }
 
-  /** A new nonce and when it expires. */
   issue(): { nonce: string; expiresAt: Date } {
     const expires = Math.floor(Date.now() / 1000) + NONCE_SECONDS;
     const head = expires.toString(16).padStart(8, "0") + randomBytes(12).toString("hex");
@@ -78,7 +77,6 @@ const CLOCK_SKEW_MS = 120_000;
 /** A signed sign-in message, and the address of the client that sent it. */
 export type SignIn = { message: string; signature: Hex; from: string };
 
-/** What it is checked with. */
 export type SignInCheck = { audience: Audience; nonces: Nonces; contracts: ContractSignatures };
 
 /**

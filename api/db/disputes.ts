@@ -19,7 +19,6 @@ export type AnsweredRequest = RowOf<typeof ANSWERED>;
 
 const SELECT = `SELECT ${select(ANSWERED)} FROM dispute_request`;
 
-/** Dispute requests in the gateway's database. */
 export class DisputeStore {
   readonly #pool: pg.Pool;
 
@@ -54,7 +53,6 @@ export class DisputeStore {
     return rows[0] ?? null;
   }
 
-  /** Notes how a request was answered. */
   async answer(jobId: Hex, receivedHash: Hex, outcome: string, disputeTx: Hex | null): Promise<void> {
     await this.#pool.query({
       name: "dispute-answer",

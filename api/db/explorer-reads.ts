@@ -36,7 +36,6 @@ export async function listJobsBy(
 /** Sorts behind every id. */
 const LAST_ID = "0xg";
 
-/** The newest settled jobs of an operator. */
 export async function listJobsOfOperator(reader: Reader, operator: number, limit: number): Promise<ListedJob[]> {
   const text = `${JOBS} WHERE operator = $1 AND status = 'settled' ORDER BY created_at DESC LIMIT $2`;
   return await read<ListedJob>(reader, "jobs_of_operator", text, [operator, limit]);
@@ -55,13 +54,11 @@ export type ListedEvent = RowOf<typeof LISTED_EVENT>;
 
 const EVENTS = `SELECT ${select(LISTED_EVENT)} FROM ${view("protocol_event")}`;
 
-/** The newest events of the chain, newest first. */
 export async function listLatestEvents(reader: Reader, limit: number): Promise<ListedEvent[]> {
   const text = `${EVENTS} ORDER BY position DESC LIMIT $1`;
   return await read<ListedEvent>(reader, "events_latest", text, [limit]);
 }
 
-/** The first events of a block. */
 export async function listBlockEvents(reader: Reader, block: number, limit: number): Promise<ListedEvent[]> {
   const text = `${EVENTS} WHERE position >= $1 AND position < $2 ORDER BY position LIMIT $3`;
   const begin = block * POSITIONS_PER_BLOCK;

@@ -129,7 +129,6 @@ export async function countFailedJobs(reader: Reader): Promise<Map<string, numbe
   return new Map(rows.map(({ worker, failures }) => [worker, failures]));
 }
 
-/** Writes incidents down. */
 export class IncidentStore {
   readonly #pool: pg.Pool;
   readonly #logger: Logger;
@@ -153,7 +152,6 @@ export class IncidentStore {
       .catch((error) => this.#logger.warn({ err: error, worker, code }, "a worker's incident could not be stored"));
   }
 
-  /** Deletes incidents older than that. */
   async prune(days: number): Promise<void> {
     await this.#pool.query("DELETE FROM worker_incident WHERE last_at < now() - make_interval(days => $1)", [days]);
   }

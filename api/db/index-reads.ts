@@ -93,7 +93,6 @@ export type JobQuery = {
   before?: string | undefined;
   after?: string | undefined;
   status?: JobState | undefined;
-  /** Public model id. */
   model?: string | undefined;
 };
 
@@ -123,7 +122,6 @@ export async function listJobs(reader: Reader, query: JobQuery): Promise<JobRow[
   return read<JobRow>(reader, ["jobs", ...parts.map((part) => part[0])].join("_"), text, values);
 }
 
-/** Most overdue jobs at a time. */
 const OVERDUE_LIMIT = 100;
 
 /**

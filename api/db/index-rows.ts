@@ -75,12 +75,10 @@ export const ACCOUNT = {
   wallet: column<Address>(),
   /** Id on chain. */
   number: column<number>(),
-  /** Spendable credits. */
   free: column<number>(),
   escrowed: column<number>(),
   /** Number of the account's last non-job event. */
   sequence: column<number>(),
-  /** Totals ever. */
   deposited: column<number>(),
   withdrawn: column<number>(),
   charged: column<number>(),
@@ -167,7 +165,6 @@ export const DISPUTE = {
   byOperator: column<boolean>(),
   /** Opened before the charge, while the escrow still held the money. */
   fromProven: column<boolean>(),
-  /** Charge in dispute. */
   credits: column<number>(),
   /** The wallet's own hash, added to its operator's dispute; null while it has not joined. */
   joinedHash: column<Hex | null>(),

@@ -54,7 +54,6 @@ export async function migrate(url: string, logger: Logger): Promise<void> {
   });
 }
 
-/** Runs `work` in a transaction: all of it is written, or nothing. */
 export async function transaction<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
   const client = await pool.connect();
   let broken: Error | undefined;
@@ -85,7 +84,6 @@ export async function transaction<T>(pool: pg.Pool, work: (client: pg.PoolClient
 /** What tells one deployment on one chain from any other. */
 export type Incarnation = { chainId: number; startBlockHash: string; contracts: { InferenceEscrow: string } };
 
-/** The incarnation as one text. */
 export function incarnationName({ chainId, startBlockHash, contracts }: Incarnation): string {
   return `${chainId}:${startBlockHash}:${contracts.InferenceEscrow.toLowerCase()}`;
 }
@@ -148,7 +146,6 @@ export function paced<T>(readNow: () => Promise<T>, now = Date.now, pauseAfter =
 
 // ---------------------------------------------------------------- rows
 
-/** Any pool or client. */
 export type Reader = Pick<pg.Pool, "query">;
 
 /** A column that is read as a `T`: its SQL, if that is more than its property's name in snake case. */
@@ -159,7 +156,6 @@ export const column = <T>(sql?: string): Column<T> => ({ sql });
 /** The gateway's tables have job ids as clients see them (`job_…`); its code has them as the chain does (bytes16). */
 export const CHAIN_JOB_ID = "'0x' || substr(job_id, 5)";
 
-/** What a row of these columns is read as. */
 export type RowOf<Columns> = {
   [Name in keyof Columns]: Columns[Name] extends Column<infer T> ? T : never;
 };

@@ -29,7 +29,6 @@ export function usageSince(
   return read<UsageRow>(reader, "usage", text, [wallet.toLowerCase(), first, seconds]);
 }
 
-/** The rows as one. */
 export function usedIn(rows: readonly UsageRow[]): Used {
   const total = (name: keyof Sums) => rows.reduce((sum, row) => sum + row[name], 0);
   const answered = rows.filter(({ seconds }) => seconds !== null).sort((a, b) => Number(a.seconds) - Number(b.seconds));

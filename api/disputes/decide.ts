@@ -76,7 +76,6 @@ export const REFUSALS = {
 } satisfies Record<string, Told>;
 export type Refusal = keyof typeof REFUSALS;
 
-/** What came of a request. */
 export type Decision =
   | { kind: "opened"; tx: Hex; workerHash: Hex }
   | { kind: "equal"; workerHash: Hex }
@@ -85,7 +84,6 @@ export type Decision =
 export type DecisionContext = {
   jobs: JobContext;
   rpc: Rpc;
-  /** The worker registry. */
   registry: Address;
   /** The job as the index has it; null if it does not (yet). */
   indexed: (jobId: Hex) => Promise<Pick<JobRow, "proofTx" | "settlementTx" | "proofHash" | "disputeTx"> | null>;

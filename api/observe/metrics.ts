@@ -1,7 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import { formatEther } from "viem";
 
-/** What a scrape reads of the running gateway. */
 export type Observed = {
   pipeline: { readonly queued: number; readonly oldestMs: number };
   runs: { readonly size: number };
@@ -21,7 +20,6 @@ type WorkerState = { worker: string; healthy: boolean; outstanding: number; room
 /** The limit of an alert must be one: between two buckets a quantile is a guess. */
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120];
 
-/** Of webhooks' attempts. */
 const ATTEMPT_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 /** What a gauge shows: a number, or one for each value of its label. */

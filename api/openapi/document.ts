@@ -34,7 +34,6 @@ const TAGS = {
   Events: "What those endpoints receive.",
 };
 
-/** A query schema as OpenAPI parameters. */
 function queryParameters(schema: Parameters<typeof inlineSchema>[0]): Json[] {
   const { properties } = inlineSchema(schema) as { properties: Record<string, Json> };
   return Object.entries(properties).map(([name, { description, ...field }]) => ({
@@ -293,7 +292,6 @@ const webhooks: Json = Object.fromEntries(
   ]),
 );
 
-/** What clients get. */
 const RESPONSES: Record<string, z.ZodType> = {
   ChatCompletion: completionSchema,
   ChatCompletionChunk: chunkSchema,

@@ -3,7 +3,6 @@ import { z } from "zod";
 /** Part of an OpenAPI 3.1 document, whose schemas are JSON Schema 2020-12. */
 export type Json = Record<string, unknown>;
 
-/** `$ref` to a named schema. */
 export const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 
 /**

@@ -20,7 +20,6 @@ const ALWAYS: ErrorCode[] = [
   "service_unavailable",
 ];
 
-/** An answer with a JSON body. */
 export function ok(description: string, schema: string, headers: Json = AUTHENTICATED): Json {
   return { description, headers, content: { "application/json": { schema: ref(schema) } } };
 }

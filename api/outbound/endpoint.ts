@@ -146,7 +146,6 @@ function dnsResolver(): Resolve {
   };
 }
 
-/** A response body larger than its reader accepts. */
 export class BodyTooLarge extends Error {
   readonly code = "BODY_TOO_LARGE";
   constructor(limit: number) {

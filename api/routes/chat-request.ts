@@ -178,7 +178,6 @@ export type ChatBody = {
   stream: boolean;
   includeUsage: boolean;
   maxTokens: number | undefined;
-  /** Whether the model's reasoning was asked for. */
   showReasoning: boolean;
   /** Everything but `max_tokens`, which depends on the model. */
   request: Omit<ChatRequest, "max_tokens">;

@@ -67,7 +67,6 @@ export function chatRoute(dependencies: ChatDependencies): RequestHandler {
   };
 }
 
-/** The request's authorization, null without one. */
 function authorizationOf(request: Request): RequestAuthorization | null {
   const header = request.headers[AUTHORIZATION_HEADER];
   if (header === undefined) return null;
@@ -163,7 +162,6 @@ async function answer(
   }
 }
 
-/** Where an answer goes, and what of it did. */
 type Receiver = Pick<AskedChat, "body" | "response"> & { sent: SentText };
 
 async function reply(
@@ -257,7 +255,6 @@ const POLL_MS = 100;
 const UNRECORDED_SECONDS = 20;
 const KEY_FORMAT = /^[\x21-\x7e]{1,255}$/;
 
-/** The request's Idempotency-Key, null without one. */
 export function idempotencyKey(request: Request): string | null {
   const key = request.headers["idempotency-key"];
   if (key === undefined) return null;

@@ -29,7 +29,6 @@ export function usageOf(promptTokens: number, completionTokens: number): Usage {
  */
 export type SignedStatement = { worker_address: Address; completion: Completion; signature: Hex };
 
-/** The statement of an answer's worker. */
 export function statementOf(worker: Address, signed: { completion: Completion; signature: Hex }): SignedStatement {
   return { worker_address: worker, completion: signed.completion, signature: signed.signature };
 }

@@ -11,7 +11,6 @@ import { ApiError, type ErrorCode } from "../errors.ts";
 import { AUTHORIZATION_HEADER } from "../jobs/authorization.ts";
 import type { JobObject } from "../jobs/job-reader.ts";
 
-/** What a request carries once it is authenticated. */
 export type Client = { wallet: `0x${string}`; keyCreatedAt: Date };
 
 declare global {
@@ -61,7 +60,6 @@ export type ServiceHeaders = {
   creditsRemaining?: number | undefined;
 };
 
-/** Sets the service's response headers. */
 export function setServiceHeaders(response: Response, headers: ServiceHeaders): void {
   const { jobId, escrowTx, settlementTx, worker, creditsRemaining } = headers;
   if (jobId) response.setHeader("x-service-job-id", jobId);
@@ -71,7 +69,6 @@ export function setServiceHeaders(response: Response, headers: ServiceHeaders): 
   if (creditsRemaining !== undefined) response.setHeader("x-service-credits-remaining", String(creditsRemaining));
 }
 
-/** Those of an answer that concerns one job. */
 export function setJobHeaders(response: Response, { id, on_chain, worker_address }: JobObject): void {
   const { escrow_tx: escrowTx, settlement_tx: settlementTx } = on_chain;
   setServiceHeaders(response, { jobId: id, escrowTx, settlementTx, worker: worker_address });
@@ -106,7 +103,6 @@ export function validate<T extends z.ZodType>(
   );
 }
 
-/** Longest text that is quoted. */
 const QUOTED = 40;
 
 /** What a value is, for a sentence. A text is quoted only where it should be one of a few words: others may be secret. */
@@ -132,7 +128,6 @@ function deepest(issue: z.core.$ZodIssue): z.core.$ZodIssue {
 
 // ---------------------------------------------------------------- the body
 
-/** Largest request body of the API. */
 export const BODY_LIMIT = 4 * 1024 * 1024;
 /** Bytes of all bodies that a gateway holds at once. */
 export const BODIES_LIMIT = 32 * BODY_LIMIT;

@@ -23,7 +23,6 @@ type Parts = {
   rpc: Rpc;
   escrow: Address;
   keys: Keys;
-  /** Reads the index. */
   pool: Reader;
   jobs: JobReader;
   /** The chain's time, Unix seconds. */

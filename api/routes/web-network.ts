@@ -253,10 +253,8 @@ const showDispute = (row: DisputeRow) => ({
   resolved_at: isoTime(row.resolvedAt),
 });
 
-/** A job in a list of the explorer. */
 export const showJob = (job: ListedJob) => shown(job);
 
-/** An event in a history. */
 export const showEvent = ({ blockTime, txHash, data, ...event }: HistoryEvent) => ({
   ...shown(event),
   occurred_at: isoTime(blockTime),

@@ -165,7 +165,6 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-/** Headers of the application. */
 const securityHeaders: RequestHandler = (_request, response, next) => {
   response.setHeader("content-security-policy", POLICY);
   response.setHeader("x-content-type-options", "nosniff");

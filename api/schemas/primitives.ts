@@ -41,14 +41,12 @@ export const jobState = z.enum(JOB_STATES).meta({
     "timed out, credits returned. `disputed`: arbitration is pending.",
 });
 
-/** A whole number of things. */
 export const count = (description: string, example?: number) =>
   z
     .int()
     .min(0)
     .meta({ description, ...(example === undefined ? {} : { examples: [example] }) });
 
-/** Stablecoin value of credits. */
 export const usdg = z
   .number()
   .min(0)

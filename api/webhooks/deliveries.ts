@@ -26,7 +26,6 @@ export type DispatchSettings = {
 
 type Parts = {
   pool: pg.Pool;
-  /** Decrypts the webhooks' secrets. */
   cipher: Cipher;
   /** The guarded agent: it judges an address when it connects, and follows no redirect. */
   http: HttpDispatcher;
@@ -49,7 +48,6 @@ const LEASE_SPARE_MS = 10_000;
 export class DeliveryDispatcher {
   readonly #parts: Parts;
   readonly #settings: DispatchSettings;
-  /** Attempts by webhook. */
   readonly #running = new Map<string, number>();
   /** Webhooks whose last attempt got no answer. */
   readonly #silent = new Set<string>();
@@ -158,7 +156,6 @@ export class DeliveryDispatcher {
   }
 }
 
-/** A delivery that this process is to attempt now. */
 type Claimed = {
   id: number;
   webhookId: string;
@@ -168,13 +165,11 @@ type Claimed = {
   url: Buffer;
   secret: Buffer;
   body: string;
-  /** Number of this attempt. */
   attempt: number;
 };
 
 type ClaimLimits = {
   total: number;
-  /** For each webhook at once. */
   perWebhook: number;
   /** Webhooks that have attempts running or another limit. */
   busy: readonly { id: string; limit: number; running: number }[];
@@ -265,7 +260,6 @@ type Outcome = {
   error: string | null;
 };
 
-/** Bytes of an answer that are kept for the log. */
 const RESPONSE_BYTES = 1_024;
 /** An answer is its status; its body gets this long to come. */
 const BODY_MS = 2_000;

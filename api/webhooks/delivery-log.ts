@@ -40,14 +40,12 @@ export type DeliveryObject = {
   webhook_id: string;
   event_id: string;
   event: EventName | typeof TEST_EVENT;
-  /** The job that the event is about, if it is about one. */
   job_id: string | null;
   status: (typeof DELIVERY_STATES)[number];
   /** Attempts begun, replays included. */
   attempts: number;
   /** When the next attempt is due; null if none is, or while one runs. */
   next_attempt_at: string | null;
-  /** When the event happened. */
   occurred_at: string;
   created_at: string;
   finished_at: string | null;
@@ -61,9 +59,7 @@ export type AttemptObject = {
   started_at: string;
   /** Null if the gateway stopped before the attempt's end. */
   duration_ms: number | null;
-  /** HTTP status; null without an answer. */
   status: number | null;
-  /** First bytes of the answer. */
   response: string | null;
   error: string | null;
 };

@@ -28,7 +28,6 @@ export type DerivationSettings = {
 
 type Parts = { pool: pg.Pool; head: ChainHead; metrics: WebhookMetrics; logger: Logger };
 
-/** Most candidates of a transaction. */
 const PAGE_SIZE = 2_000;
 
 /**

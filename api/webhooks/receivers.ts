@@ -20,7 +20,6 @@ type Block = { number: number; timestamp: number };
 /** The newest block as the gateway knows it. */
 export type ChainHead = { readonly block: Block; refresh(): Promise<Block> };
 
-/** What the functions on a wallet's webhooks need. */
 export type WebhookContext = {
   pool: pg.Pool;
   /** Encrypts secrets and URLs; made for this purpose only. */
@@ -32,7 +31,6 @@ export type WebhookContext = {
   wake: () => void;
 };
 
-/** Most webhooks of a wallet. */
 const WEBHOOKS_PER_WALLET = 20;
 const SECRET_LENGTH = { min: 16, max: 256 };
 
@@ -75,7 +73,6 @@ export const rotationSchema = z.strictObject(
 );
 type Rotation = z.output<typeof rotationSchema>;
 
-/** `wh_` and 32 hex digits. */
 const webhookId = z
   .string()
   .regex(/^wh_[0-9a-f]{32}$/)
@@ -272,7 +269,6 @@ export async function ownWebhook(
   return rows[0];
 }
 
-/** 404 for an id that is not one of the wallet's webhooks. */
 function unknownWebhook(id: string): ApiError {
   return new ApiError("webhook_not_found", `There is no webhook ${id.slice(0, 64)} of this wallet.`);
 }

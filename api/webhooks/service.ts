@@ -19,9 +19,7 @@ import type { ChainHead, WebhookContext } from "./receivers.ts";
 export type WebhookSettings = DerivationSettings &
   DispatchSettings & {
     databaseUrl: string;
-    /** Encrypts the webhooks' secrets. */
     cipher: Cipher;
-    /** Where receivers may be. */
     policy: EndpointPolicy;
   };
 

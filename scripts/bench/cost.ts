@@ -107,7 +107,6 @@ async function usageOf({ stack }: System, database: pg.Client): Promise<Usage> {
 /** Rows of the table that are no milliseconds. */
 const [BLOCKS, COMMITS, ROWS] = ["blocks", "commits of the database", "rows written"] as const;
 const COUNTS: readonly string[] = [BLOCKS, COMMITS, ROWS];
-/** The row that sums up the milliseconds. */
 const ALL = "all processes";
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);

@@ -13,7 +13,6 @@ export function percentile(values: readonly number[], share: number): number {
 export const p50 = (values: readonly number[]): number => percentile(values, 0.5);
 export const p99 = (values: readonly number[]): number => percentile(values, 0.99);
 
-/** A value of a table. */
 type Cell = string | number | undefined;
 
 /** One table of the report, as machines read it: the names of the first row's values are the columns. */
@@ -22,7 +21,6 @@ export type Section = { title: string; rows: Record<string, Cell>[] };
 /** A line on how far the run is. */
 export const progress = (line: string): void => console.error(`${new Date().toISOString().slice(11, 19)}  ${line}`);
 
-/** The report as a person reads it. */
 export function markdown(sections: readonly Section[], at: Date): string {
   const machine = `${cpus().length} cores (${cpus()[0]?.model.trim() ?? "unknown"}), ${Math.round(totalmem() / 2 ** 30)} GiB, Node ${process.version}`;
   const line = (cells: readonly string[]): string => `| ${cells.join(" | ")} |\n`;

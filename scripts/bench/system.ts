@@ -33,7 +33,6 @@ export const MODEL = "qwen3-8b";
 /** A program of the benchmark that is not part of the system: where it listens, and its end. */
 export type Peer = { url: string; pid: number; stop: () => void };
 
-/** The model server that answers at once. */
 export async function startUpstream(): Promise<Peer> {
   const child = fork(join(import.meta.dirname, "upstream.ts"));
   const [port] = await once(child, "message");
@@ -206,7 +205,6 @@ export async function withGateway({ stack, ...system }: System, key: Hex): Promi
   return { ...system, target, stack: { ...stack, processes }, stop };
 }
 
-/** A funded account of the benchmark. */
 export type Account = { owner: PrivateKeyAccount; apiKey: string };
 
 /** Opens `count` funded accounts, as many clients as a batch has jobs. */

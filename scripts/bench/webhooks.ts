@@ -102,14 +102,12 @@ async function startGateway() {
   return {
     stack,
     pool,
-    /** Creates a webhook of a wallet. */
     webhook: (wallet: string, url: string, events: EventName[]) => createWebhook(context, wallet, { url, events }),
     /** Blocks whose events are not derived. */
     lag: async (): Promise<number> => {
       const text = await (await fetch(`${stack.info.base_url}/metrics`)).text();
       return Number(/^gateway_webhook_lag_blocks (\S+)$/m.exec(text)?.[1]);
     },
-    /** Resident memory of the gateway. */
     memory: () => residentMegabytes(stack.processes().find(({ name }) => name === "api")?.pid ?? 0),
     stop: async (): Promise<void> => {
       await pool.end();

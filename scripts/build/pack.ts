@@ -31,7 +31,6 @@ const readManifest = (folder: string) =>
 const isSource = (path: string) => path.endsWith(".ts");
 const nameOf = (path: string) => basename(path).replace(/\.\w+$/, "");
 
-/** Folders of the packages. */
 export const packages = (): string[] => readManifest("").workspaces ?? [];
 
 /** Packs one package. `out`: folder of the tarball, and of what is in it. */

@@ -138,7 +138,6 @@ function sorted<T>(record: Record<string, T>): Record<string, T> {
 
 const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
 
-/** The ABIs as a TypeScript module. */
 function abiModule(contracts: ReadonlyMap<ReleasedName, ReleasedContract>): string {
   // The library's functions are called by the escrow alone.
   const names = RELEASED.filter((name) => name !== "DisputeLogic");

@@ -6,7 +6,6 @@ import { join } from "node:path";
 import { readText, withLock } from "../../shared/process.ts";
 import { messageOf, ROOT } from "../dev/files.ts";
 
-/** What builds the web application. */
 const PROGRAM = ["node_modules/vite/bin/vite.js", "build", "web", "--logLevel", "warn"];
 const DIST = join(ROOT, "web", "dist");
 const STAMP = join(DIST, ".built-from");

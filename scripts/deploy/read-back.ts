@@ -25,7 +25,6 @@ export class DeploymentMismatch extends Error {
 /** The last block before the first transaction of a deployment. */
 export type ChainMark = Pick<Deployment, "chainId" | "startBlock" | "startBlockHash">;
 
-/** Contracts, and a block before the first of them. */
 type Made = Pick<Deployment, "contracts" | "startBlock">;
 
 /** How the node's chain differs from the marked one; null if it is the same. */
@@ -35,7 +34,6 @@ export async function otherChain(client: PublicClient, mark: ChainMark): Promise
   return block?.hash === mark.startBlockHash ? null : `block ${mark.startBlock} is another one`;
 }
 
-/** What it is about, what the chain says, and what it should say. */
 type Fact = readonly [what: string, is: unknown, wanted: unknown];
 
 /** Throws when a fact is not as wanted. Values are compared as text: addresses in any case, numbers in any type. */

@@ -24,7 +24,6 @@ export type StorageLayout = {
 };
 type StorageField = { slot: string; offset: number; label: string; type: string };
 
-/** One file of `contracts/release/`. */
 export type ReleasedContract = Pick<
   Artifact,
   | "_format"

@@ -2,7 +2,6 @@ import { renameSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { readText } from "../../shared/process.ts";
 
-/** The project's folder. */
 export const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
 /** A failure that a person can act on: shown as its message alone, without a stack trace. */

@@ -13,9 +13,7 @@ export type PartSpec = {
   command: string;
   args: string[];
   env: NodeJS.ProcessEnv;
-  /** The project's folder by default. */
   cwd?: string;
-  /** User to run as; the current one by default. */
   user?: { uid: number; gid: number } | undefined;
   ready: () => Promise<boolean>;
   /** An end during the start that passes on its own, by what the log then says: the start is tried again for a minute. */
@@ -124,7 +122,6 @@ export class Parts {
     await part.ended;
   }
 
-  /** Starts a part again that has ended. */
   async restart(name: string): Promise<void> {
     const part = this.#part(name);
     if (part.end === undefined) throw new StackError(`${name} is still running.`);
@@ -143,7 +140,6 @@ export class Parts {
     return said === "" ? [] : said.split("\n");
   }
 
-  /** Ends everything at once. */
   killAll(): void {
     for (const { pid, end } of this.#parts.values()) if (end === undefined && pid > 0) signal(-pid, "SIGKILL");
   }

@@ -30,7 +30,6 @@ const SUPERUSER = "postgres";
 export const outsideFolder = (dataDir: string): string =>
   join("/var/lib/credit-metered-inference", createHash("sha256").update(dataDir).digest("hex").slice(0, 12));
 
-/** Starts the local database. */
 export async function startPostgres(
   parts: Parts,
   { port, password, env }: { port: number; password: string; env: NodeJS.ProcessEnv },
@@ -65,7 +64,6 @@ export async function startPostgres(
   return [`PostgreSQL ${version} on ${port}${where}`, url(DATABASE)];
 }
 
-/** The database that DATABASE_URL names. */
 export async function connectGiven(url: string): Promise<readonly [says: string, url: string]> {
   try {
     return [`PostgreSQL ${await query(url, "SHOW server_version")}, from DATABASE_URL`, url];

@@ -34,7 +34,6 @@ export type StackOptions = {
   onDeath?: (error: Error, part: string) => boolean;
   /** Deletes the data folder when the starter is killed. */
   temporary?: boolean;
-  /** Takes the lines of progress. */
   write: (line: string) => void;
 };
 
@@ -57,7 +56,6 @@ export type Context = {
   deploymentFile: string;
 };
 
-/** One worker of the pool, as it is asked for. */
 export type WorkerOptions = {
   /** Model ids it hosts; all launch models by default. */
   models?: readonly string[];

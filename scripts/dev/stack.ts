@@ -42,7 +42,6 @@ export { PARTS, type PartName, type StackOptions };
 /** The two workers of the operator's pool. */
 export const DEFAULT_WORKERS: readonly WorkerOptions[] = [{}, {}];
 
-/** The options `npm start` takes from the environment. */
 export function optionsFromEnv(env: NodeJS.ProcessEnv): StackOptions {
   const blockTime = Number(env["BLOCK_TIME"]);
   if (env["BLOCK_TIME"] && !(blockTime > 0))
@@ -64,7 +63,6 @@ export function optionsFromEnv(env: NodeJS.ProcessEnv): StackOptions {
 
 /** Handle on a stack that is still starting: it can be given up at any moment. */
 export type Starting = ReturnType<typeof startStack>;
-/** A running stack. */
 export type Stack = Awaited<Starting["ready"]>;
 
 /** Starts a stack. Whatever goes wrong, nothing of it is left running when `ready` rejects. */
@@ -111,7 +109,6 @@ export function startStack(options: StackOptions) {
     progress.end();
     const { deployment } = started;
     return {
-      /** The contents of stack.json. */
       info: writeStackFile(context, started),
       options,
       deployment,
@@ -121,7 +118,6 @@ export function startStack(options: StackOptions) {
       died: death.promise,
       /** Stops everything in order; safe to call more than once. */
       stop,
-      /** Ends everything at once. */
       killAll: () => parts.killAll(),
       /** Signals one part ("api", "worker-1", "indexer", "postgres", "chain") and waits for its end. */
       kill: (part: string, signal: NodeJS.Signals = "SIGKILL") => parts.kill(part, signal),

@@ -10,7 +10,6 @@ import { type Call, type Operator, OperatorError, type Output } from "./operator
 const text = (holds: (text: string) => boolean, fault: (text: string) => string) =>
   z.string().refine(holds, { error: ({ input }) => fault(String(input)) });
 
-/** A whole number. */
 const whole = (least: number, most: number) =>
   text(
     (one) => /^\d+$/.test(one) && Number(one) >= least && Number(one) <= most,

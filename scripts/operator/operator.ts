@@ -34,7 +34,6 @@ export type Output = { text: string; json: unknown };
 export type Call = { to: Contract; functionName: string; args: readonly unknown[]; what: string };
 type Contract = { name: string; address: Address; abi: Abi };
 
-/** A call of a contract. */
 export const call = (to: Contract, functionName: string, args: readonly unknown[], what: string): Call => ({
   to,
   functionName,
@@ -168,12 +167,10 @@ function reasonOf(error: unknown): string {
   }
 }
 
-/** JSON with integers of any size in decimal. */
 export const toJson = (value: unknown, indent?: number): string =>
   JSON.stringify(value, (_, one) => (typeof one === "bigint" ? String(one) : one), indent);
 
 /** An argument as text; structs as JSON. */
 const show = (value: unknown): string => (typeof value === "object" ? toJson(value) : String(value));
 
-/** Unix seconds as people write a time. */
 export const iso = (seconds: number): string => new Date(seconds * 1000).toISOString();

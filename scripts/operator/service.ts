@@ -107,7 +107,6 @@ export const OPERATORS: readonly Command[] = [
   }),
 ];
 
-/** An operator that was admitted. */
 async function readOperator({ escrow }: Operator, number: number) {
   const count = await escrow.read.operatorCount();
   if (number > count) throw new OperatorError(`there is no operator ${number}; ${count} were admitted`);
