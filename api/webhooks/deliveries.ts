@@ -73,15 +73,13 @@ export class DeliveryDispatcher {
     const { concurrency, perWebhook, timeoutMs } = this.#settings;
     const total = concurrency - this.#attempts.size;
     if (total <= 0) return; // a finished attempt calls `wake`
-    const busy = [...new Set([...this.#silent, ...this.#running.keys()])].map((id) => ({
-      id,
-      limit: this.#silent.has(id) ? SILENT_CONCURRENCY : perWebhook,
-      running: this.#running.get(id) ?? 0,
-    }));
+    const busy = [...new Set([...this.#silent, ...this.#running.keys()])];
+    const limits = busy.map((id) => (this.#silent.has(id) ? SILENT_CONCURRENCY : perWebhook));
+    const running = busy.map((id) => this.#running.get(id) ?? 0);
+    const values = [busy, limits, running, perWebhook, total, (timeoutMs + LEASE_SPARE_MS) / 1_000];
     try {
-      const leaseMs = timeoutMs + LEASE_SPARE_MS;
-      const claimed = await claimDue(this.#parts.pool, { total, perWebhook, busy, leaseMs });
-      for (const delivery of claimed) this.#begin(delivery);
+      const { rows } = await this.#parts.pool.query<Claimed>({ name: "webhook-claim", text: CLAIM, values });
+      for (const delivery of rows) this.#begin(delivery);
     } catch (error) {
       this.#parts.logger.warn({ err: error }, "deliveries cannot be claimed; the next round tries again");
     }
@@ -168,38 +166,14 @@ type Claimed = {
   attempt: number;
 };
 
-type ClaimLimits = {
-  total: number;
-  perWebhook: number;
-  /** Webhooks that have attempts running or another limit. */
-  busy: readonly { id: string; limit: number; running: number }[];
-  /** After this long a claimed delivery's attempt counts as lost, and another one is made. */
-  leaseMs: number;
-};
-
 /**
  * Takes deliveries that are due. A webhook's oldest ones come first, and webhooks take turns: no webhook's backlog
  * stands before another's. Rows that another gateway holds are passed over. An attempt without a result (its gateway
- * was killed) is logged as such and does not count as failed.
+ * was killed) is logged as such and does not count as failed. $1 to $3: webhooks with attempts running or another limit, those limits, and
+ * how many run; $4: the limit of the others, $5: of all together; $6: seconds after which a claimed delivery's attempt counts as lost.
  */
-async function claimDue(pool: pg.Pool, { total, perWebhook, busy, leaseMs }: ClaimLimits): Promise<Claimed[]> {
-  const { rows } = await pool.query<Claimed>({
-    name: "webhook-claim",
-    text: CLAIM,
-    values: [
-      busy.map(({ id }) => id),
-      busy.map(({ limit }) => limit),
-      busy.map(({ running }) => running),
-      perWebhook,
-      total,
-      leaseMs / 1_000,
-    ],
-  });
-  return rows;
-}
-
-// `webhooks` walks along the index from one webhook with pending rows to the next: one step, however long its backlog.
 const CLAIM = `
+  -- Along the index from one webhook with pending rows to the next: one step, however long its backlog.
   WITH RECURSIVE webhooks AS (
     (SELECT webhook_id AS id FROM webhook_delivery WHERE status = 'pending' ORDER BY webhook_id LIMIT 1)
     UNION ALL

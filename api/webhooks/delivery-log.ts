@@ -54,16 +54,6 @@ export type DeliveryObject = {
   last_error: string | null;
 };
 
-export type AttemptObject = {
-  number: number;
-  started_at: string;
-  /** Null if the gateway stopped before the attempt's end. */
-  duration_ms: number | null;
-  status: number | null;
-  response: string | null;
-  error: string | null;
-};
-
 // An attempt runs while the last one begun is not in the log.
 const SELECT = `SELECT d.*, e.name, e.occurred_at, e.body, w.url, a.status AS last_status, a.error AS last_error,
     d.attempt > COALESCE(a.number, 0) AS running
@@ -109,11 +99,7 @@ export async function listDeliveries(
 }
 
 /** One delivery with every attempt, oldest first, and the body that is sent. @throws ApiError `webhook_not_found` */
-export async function getDelivery(
-  context: WebhookContext,
-  wallet: string,
-  id: string,
-): Promise<DeliveryObject & { url: string; body: string; attempt_log: AttemptObject[] }> {
+export async function getDelivery(context: WebhookContext, wallet: string, id: string) {
   const { pool } = context;
   const { rows } = await pool.query(`${SELECT} WHERE d.id = $1 AND w.wallet = $2`, [
     deliveryNumber(id),
