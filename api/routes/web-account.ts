@@ -4,14 +4,13 @@ import { type Address, zeroAddress } from "viem";
 import { z } from "zod";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import { usdgValue } from "../../protocol/money.ts";
-import type { Keys } from "../account/keys.ts";
 import { termsOf } from "../chain/balances.ts";
 import { type Rpc, RpcUnreachable } from "../chain/rpc.ts";
 import { bondsOf, ifIndexed } from "../db/index-reads.ts";
-import type { Reader } from "../db/pool.ts";
 import { usageSince, usedIn } from "../db/usage.ts";
 import { ApiError } from "../errors.ts";
-import { answerSeconds, type FoundJob, isoTime, type JobReader } from "../jobs/job-reader.ts";
+import type { Gateway } from "../gateway.ts";
+import { answerSeconds, type FoundJob, isoTime } from "../jobs/job-reader.ts";
 import { write } from "./completion.ts";
 import { jobsQuerySchema } from "./jobs.ts";
 import { clientOf, validate } from "./request.ts";
@@ -19,23 +18,13 @@ import { clientOf, validate } from "./request.ts";
 const HOUR_SECONDS = 3_600;
 const DAY_SECONDS = 86_400;
 
-type Parts = {
-  rpc: Rpc;
-  escrow: Address;
-  keys: Keys;
-  pool: Reader;
-  jobs: JobReader;
-  /** The chain's time, Unix seconds. */
-  now: () => number;
-};
-
 /** `GET /account`, `GET /usage`, `GET /jobs.csv`, and `/key`. */
-export function webAccountRoutes(parts: Parts, session: RequestHandler): Router {
+export function webAccountRoutes(gateway: Gateway, session: RequestHandler): Router {
   return Router()
-    .get("/account", session, showAccount(parts))
-    .get("/usage", session, showUsage(parts))
-    .get("/jobs.csv", session, usageCsv(parts))
-    .use("/key", session, keyRoutes(parts));
+    .get("/account", session, showAccount(gateway))
+    .get("/usage", session, showUsage(gateway))
+    .get("/jobs.csv", session, usageCsv(gateway))
+    .use("/key", session, keyRoutes(gateway));
 }
 
 /**
@@ -43,11 +32,11 @@ export function webAccountRoutes(parts: Parts, session: RequestHandler): Router 
  * the UTC day of the chain's time, and only while a daily limit is set. `claimable_units`: payouts that the token
  * refused, in its units. `in_bonds`: the part of `escrowed` that open disputes hold; null while the index cannot tell.
  */
-function showAccount({ rpc, escrow, pool, now }: Parts): RequestHandler {
+function showAccount({ rpc, config, pool, head }: Gateway): RequestHandler {
   return async (request, response) => {
     const { wallet } = clientOf(request);
     const [[account, key, claimable], bonds] = await Promise.all([
-      readAccount(rpc, escrow, wallet),
+      readAccount(rpc, config.deployment.contracts.InferenceEscrow, wallet),
       ifIndexed(bondsOf(pool, wallet), null),
     ]);
     const { operator, frozen, dailyLimit, spentDay, spentToday } = termsOf(account);
@@ -63,7 +52,7 @@ function showAccount({ rpc, escrow, pool, now }: Parts): RequestHandler {
       authorization_key: key === zeroAddress ? null : key,
       frozen,
       daily_limit: dailyLimit,
-      spent_today: dailyLimit !== null && spentDay === Math.floor(now() / DAY_SECONDS) ? spentToday : 0,
+      spent_today: dailyLimit !== null && spentDay === Math.floor(head.time / DAY_SECONDS) ? spentToday : 0,
       claimable_units: claimable.toString(),
     });
   };
@@ -95,10 +84,10 @@ const usageQuery = z.object({ range: z.enum(["24h", "7d", "30d"]).default("30d")
  * `GET /usage?range=24h`: use by the hour or UTC day (`from`) of the lock, oldest first, those without jobs included; and `models`, the
  * same by model, the dearest first. `credits` are what the jobs cost in the end, after disputes.
  */
-function showUsage({ pool, now }: Parts): RequestHandler {
+function showUsage({ pool, head }: Gateway): RequestHandler {
   return async (request, response) => {
     const { seconds, count } = USAGE_RANGES[validate(usageQuery, request.query).range];
-    const first = (Math.floor(now() / seconds) - count + 1) * seconds;
+    const first = (Math.floor(head.time / seconds) - count + 1) * seconds;
     const rows = await usageSince(pool, clientOf(request).wallet, { first, seconds });
     const data = Array.from({ length: count }, (_, index) => {
       const start = first + index * seconds;
@@ -135,7 +124,7 @@ const CSV_COLUMNS: Record<string, (found: FoundJob) => string | number | null> =
 };
 
 /** `GET /jobs.csv` with the filters of `GET /jobs`: all matching jobs, newest first, as RFC 4180, streamed page by page. */
-function usageCsv({ jobs }: Parts): RequestHandler {
+function usageCsv({ jobReader: jobs }: Gateway): RequestHandler {
   return async (request, response) => {
     const { after, ...filters } = validate(csvQuery, request.query);
     const query = { ...filters, wallet: clientOf(request).wallet, limit: CSV_PAGE };
@@ -170,7 +159,7 @@ function csvField(value: string | number | null): string {
  * `GET /key` → `{key: {hint, created_at, last_used_at, suspended} | null}`; `POST /key` creates the wallet's key, or replaces it, and
  * returns it once as `api_key`; `DELETE /key` revokes it. Both hold for the very next request to the API.
  */
-function keyRoutes({ keys }: Parts): Router {
+function keyRoutes({ keys }: Gateway): Router {
   const show: RequestHandler = async (request, response) => {
     const key = await keys.current(clientOf(request).wallet);
     const shown = key && {

@@ -45,19 +45,11 @@ const browsersOnly: RequestHandler = (request, response, next) => {
 };
 
 function webApi(gateway: Gateway, shown: object): Router {
-  const { config, pool, rpc, head, keys, jobReader } = gateway;
+  const { config, pool, rpc, head, jobReader } = gateway;
   const { origin } = new URL(config.APP_URL);
   const { chainId, contracts } = config.deployment;
   const sessions = new Sessions(pool, origin);
   const nonces = new Nonces(pool, config.MASTER_KEY, config.OTHER_MASTER_KEYS);
-  const account = {
-    rpc,
-    escrow: contracts.InferenceEscrow,
-    keys,
-    pool,
-    jobs: jobReader,
-    now: () => gateway.head.time,
-  };
 
   const api = Router();
   api.use(burstLimit(config.BURST_PER_SECOND), noStore, sameOriginOnly(origin), readJson(BODY_LIMIT, gateway.bodies));
@@ -76,7 +68,7 @@ function webApi(gateway: Gateway, shown: object): Router {
   api.get("/demo", demoRoute(config));
 
   const session = requireSession(sessions);
-  api.use(webAccountRoutes(account, session));
+  api.use(webAccountRoutes(gateway, session));
   api.get("/jobs/:job_id/output", session, gateway.output);
   api.post("/jobs/:job_id/dispute", session, gateway.dispute);
   const withAnswer = (found: FoundJob) => ({ ...found.job, answer_seconds: answerSeconds(found) });
