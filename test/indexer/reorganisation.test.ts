@@ -1,11 +1,11 @@
 /** What a reorganisation does to the index; and an indexer whose node is behind a user, a password and a key. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { getAccount, getHead, type ProtocolEventRow } from "../../api/db/index-reads.ts";
+import { getAccount, getHead } from "../../api/db/index-reads.ts";
 import { answerHash } from "../../protocol/answer-hash.ts";
 import { Ruling } from "../../protocol/job-status.ts";
 import { type GuardedNode, passTo, startGuardedNode } from "../support/guarded-node.ts";
-import { listEvents } from "./support/events.ts";
 import type { Indexer } from "./support/indexer.ts";
+import { listEvents, type WholeEvent } from "./support/rows.ts";
 import { Stage } from "./support/stage.ts";
 
 let stage: Stage;
@@ -31,7 +31,7 @@ afterAll(async () => {
 
 const events = () => listEvents(stage.pool);
 const dispute = async () => await stage.sql("SELECT ruling, received_hash, votes_worker_at_fault FROM index.dispute");
-const keys = (rows: ProtocolEventRow[]) => rows.map((row) => row.key).sort();
+const keys = (rows: WholeEvent[]) => rows.map((row) => row.key).sort();
 
 test("keys survive a reorganisation that mines the same transactions elsewhere", async () => {
   const { world } = stage;

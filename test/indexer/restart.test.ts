@@ -5,8 +5,8 @@ import { toApiJobId } from "../../protocol/job-id.ts";
 import { chainFiles } from "../../scripts/dev/chain.ts";
 import { eventually } from "../support/api-client.ts";
 import { startChain } from "./support/chain.ts";
-import { listEvents } from "./support/events.ts";
 import type { Indexer } from "./support/indexer.ts";
+import { listEvents } from "./support/rows.ts";
 import { Stage } from "./support/stage.ts";
 
 let stage: Stage;

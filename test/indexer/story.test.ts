@@ -7,7 +7,6 @@ import {
   getHead,
   getJob,
   listDisputes,
-  listJobEvents,
   listJobs,
   listModels,
   listSlashes,
@@ -19,9 +18,9 @@ import * as abis from "../../protocol/generated/abi.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import { chainEvents } from "./support/chain-events.ts";
 import { OTHER_HASH, OWN_HASH } from "./support/disputes.ts";
-import { listEvents } from "./support/events.ts";
 import { everything, type Story } from "./support/everything.ts";
 import type { Indexer } from "./support/indexer.ts";
+import { eventsOfJob, listEvents, wholeAccount, wholeJob } from "./support/rows.ts";
 import { Stage } from "./support/stage.ts";
 
 let stage: Stage;
@@ -37,11 +36,11 @@ beforeAll(async () => {
 afterAll(async () => await stage?.close());
 
 const job = async (name: keyof Story) => {
-  const row = await getJob(stage.pool, toApiJobId(story[name]));
+  const row = await wholeJob(stage.pool, story[name]);
   if (row === null) throw new Error(`${name} is not indexed`);
   return row;
 };
-const kindsOf = async (name: keyof Story) => (await listJobEvents(stage.pool, story[name])).map((event) => event.kind);
+const kindsOf = async (name: keyof Story) => (await eventsOfJob(stage.pool, story[name])).map((event) => event.kind);
 
 test("the story makes every event of the contracts happen", async () => {
   const contracts = [
@@ -99,7 +98,7 @@ test("a job settled from pending has its worker from its settlement, which says 
   expect(row.settlementBlock).toBe(Number(receipt.blockNumber));
   const block = await stage.world.reader.getBlock({ blockNumber: receipt.blockNumber });
   expect(row.completedAt).toBe(Number(block.timestamp));
-  const [locked, settled] = await listJobEvents(stage.pool, story.fused);
+  const [locked, settled] = await eventsOfJob(stage.pool, story.fused);
   expect(locked?.data).toMatchObject({
     account: 1,
     operator: 1,
@@ -136,7 +135,7 @@ test("a job settled from pending has its worker from its settlement, which says 
 test("the slow path, a failure, a refund, a second worker and an open job are told apart", async () => {
   expect(await kindsOf("slow")).toEqual(["job.locked", "job.acknowledged", "job.proven", "job.settled"]);
   expect(await job("slow")).toMatchObject({ status: "settled", creditsCharged: 8 });
-  expect((await listJobEvents(stage.pool, story.slow)).at(-1)?.data).toMatchObject({ fused: false, attempt: 1 });
+  expect((await eventsOfJob(stage.pool, story.slow)).at(-1)?.data).toMatchObject({ fused: false, attempt: 1 });
   expect(await job("failed")).toMatchObject({
     status: "failed",
     failureReason: "worker_failed",
@@ -146,7 +145,7 @@ test("the slow path, a failure, a refund, a second worker and an open job are to
   });
   expect((await job("failed")).returnTx).not.toBeNull();
   expect(await job("refunded")).toMatchObject({ status: "refunded", creditsCharged: 0, creditsReturned: 8 });
-  expect((await listJobEvents(stage.pool, story.refunded)).at(-1)?.data).toMatchObject({ reason: "timeout" });
+  expect((await eventsOfJob(stage.pool, story.refunded)).at(-1)?.data).toMatchObject({ reason: "timeout" });
   expect(await job("reassigned")).toMatchObject({ status: "settled", attempt: 3 });
   expect(await kindsOf("reassigned")).toEqual(["job.locked", "job.acknowledged", "job.acknowledged", "job.settled"]);
   expect(await job("open")).toMatchObject({ status: "pending", worker: null, creditsCharged: 0, completedAt: null });
@@ -154,7 +153,7 @@ test("the slow path, a failure, a refund, a second worker and an open job are to
 
 test("an authorized job has its key and the hash of its request", async () => {
   expect(await kindsOf("authorized")).toEqual(["job.locked", "job.authorized", "job.settled"]);
-  const [, authorized] = await listJobEvents(stage.pool, story.authorized);
+  const [, authorized] = await eventsOfJob(stage.pool, story.authorized);
   const [row] = await stage.sql("SELECT authorization_key, request_hash FROM index.job WHERE id = $1", [
     story.authorized,
   ]);
@@ -198,7 +197,7 @@ test("refused payouts are kept apart from their claims", async () => {
 describe("accounts", () => {
   test("the account is the chain's: balance, limits, open disputes, and its books add up", async () => {
     const { pool, world } = stage;
-    const account = await getAccount(pool, world.client.address);
+    const account = await wholeAccount(pool, world.client.address);
     if (account === null) throw new Error("no account");
     const onChain = await world.read<Record<string, number>>("InferenceEscrow", "accountOf", world.client.address);
     expect(account).toMatchObject({
@@ -344,7 +343,7 @@ test("models and workers are as the contracts have them now", async () => {
 describe("disputes", () => {
   const id = (name: keyof Story) => toApiJobId(story[name]);
   const dispute = async (name: keyof Story) => await getDispute(stage.pool, id(name));
-  const events = async (name: keyof Story) => await listJobEvents(stage.pool, story[name]);
+  const events = async (name: keyof Story) => await eventsOfJob(stage.pool, story[name]);
   const money = async (name: keyof Story) => {
     const columns =
       "operator_paid::text, treasury_granted::text AS granted, treasury_paid::text AS paid, treasury_owes::text AS owes";

@@ -11,8 +11,8 @@ import { sharedDatabase } from "../../support/shared.ts";
 import type { Chain } from "./chain.ts";
 import { chainEvents } from "./chain-events.ts";
 import { deploy, deployedChain } from "./deploy.ts";
-import { listEvents } from "./events.ts";
 import { Indexer } from "./indexer.ts";
+import { listEvents } from "./rows.ts";
 import { World } from "./world.ts";
 
 const DEADLOCK = "40P01";
