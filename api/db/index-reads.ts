@@ -9,13 +9,11 @@ import {
   API_JOB_ID,
   DISPUTE,
   type DisputeRow,
-  EVENT,
   type IndexHead,
   JOB,
   type JobRow,
   MODEL,
   type ModelRow,
-  type ProtocolEventRow,
   SLASH,
   type SlashRow,
   view,
@@ -236,10 +234,11 @@ export async function listSlashes(reader: Reader, signers: readonly string[], ea
 
 // ---------------------------------------------------------------- events
 
-/** Everything that happened to a job, in chain order. */
-export async function listJobEvents(reader: Reader, chainJobId: string): Promise<ProtocolEventRow[]> {
-  const text = `SELECT ${select(EVENT)} FROM ${view("protocol_event")} WHERE job_id = $1 ORDER BY position`;
-  return await read<ProtocolEventRow>(reader, "job_events", text, [chainJobId.toLowerCase()]);
+/** Transactions of everything that happened to a job, in chain order; one with several events as often. */
+export async function listJobTransactions(reader: Reader, chainJobId: Hex): Promise<Hex[]> {
+  const text = `SELECT tx_hash AS hash FROM ${view("protocol_event")} WHERE job_id = $1 ORDER BY position`;
+  const rows = await read<{ hash: Hex }>(reader, "job_transactions", text, [chainJobId]);
+  return rows.map(({ hash }) => hash);
 }
 
 // ---------------------------------------------------------------- how far the index is

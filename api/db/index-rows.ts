@@ -23,49 +23,30 @@ export const JOB = {
   status: column<JobState>(),
   /** Id of the operator that locked it. */
   operator: column<number>(),
-  creditsLocked: column<number>(),
   /** What the settlement charged; 0 until then, and unchanged by what a dispute brings. */
   creditsCharged: column<number>(),
-  /** Credits that came back from the escrow. */
-  creditsReturned: column<number>(),
   /** Whole credits of the charge that operator and treasury gave back after a dispute or an equivocation. */
   creditsCompensated: column<number>(),
   /** Token units of the charge that the wallet has got back, and those that it still gets from the treasury. */
   compensationPaid: column<number>(),
   compensationOwed: column<number>(),
-  creditsPerRequest: column<number>(),
-  creditsPer1kTokens: column<number>("credits_per_thousand_tokens"),
-  feeBps: column<number>(),
   /** The last acknowledged worker. */
   worker: column<Address | null>(),
-  attempt: column<number>(),
   createdAt: column<number>(),
-  /** Of a job settled from pending: the settlement, which assigned its worker. */
-  acknowledgedAt: column<number | null>(),
   /** Time of the final token as the worker signed it. */
   answeredAt: column<number | null>(),
-  provenAt: column<number | null>(),
-  finalizeFrom: column<number | null>(),
   /** Block time of the settlement; null for any other end. */
   completedAt: column<number | null>(),
-  /** Block time of settlement, failure or refund; of the refund when a settled job is refunded later. */
-  endedAt: column<number | null>(),
   escrowTx: column<Hex>(),
-  acknowledgeTx: column<Hex | null>(),
   proofTx: column<Hex | null>(),
   settlementTx: column<Hex | null>(),
-  /** Transaction that gave the escrow back (failed, refunded), or ended a dispute in a refund. */
-  returnTx: column<Hex | null>(),
   disputedAt: column<number | null>(),
   disputeTx: column<Hex | null>(),
   settlementBlock: column<number | null>(),
   /** 32 bytes; `toProofHash` gives the API's form. */
   proofHash: column<Hex | null>(),
   promptTokens: column<number | null>(),
-  completionTokens: column<number | null>(),
   billedTokens: column<number | null>(),
-  workerUnits: column<number | null>(),
-  feeUnits: column<number | null>(),
   /** routing_failed, worker_failed, hash_mismatch, answer_lost, cancelled. */
   failureReason: column<FailureReasonName | null>(),
 };
@@ -77,15 +58,11 @@ export const ACCOUNT = {
   number: column<number>(),
   free: column<number>(),
   escrowed: column<number>(),
-  /** Number of the account's last non-job event. */
-  sequence: column<number>(),
   deposited: column<number>(),
   withdrawn: column<number>(),
   charged: column<number>(),
   /** Given back by operators and the treasury after disputes. */
   compensated: column<number>(),
-  /** Bonds of its own disputes that were rejected. */
-  forfeited: column<number>(),
   /** The one operator that may lock its credits; null for none. */
   operator: column<number | null>(),
   /** Credits a UTC day that the operator may lock; null without a limit. */
@@ -94,8 +71,6 @@ export const ACCOUNT = {
   frozen: column<boolean>(),
   /** Disputes ever opened of its jobs. */
   disputes: column<number>(),
-  /** Those of settled jobs that the operator opened and nobody ended; the contract allows eight. */
-  openDisputes: column<number>(),
   lastTopupAt: column<number>(),
 };
 export type AccountRow = RowOf<typeof ACCOUNT>;
@@ -198,8 +173,6 @@ export const SLASH = {
   worker: column<Address>(),
   /** Taken, millionths of an SVC; 0 when nothing was left. */
   amount: column<bigint>("amount::numeric"),
-  /** Left, millionths of an SVC. */
-  stake: column<bigint>("stake::numeric"),
   reason: column<"fraudulent_proof" | "equivocation">(),
   position: column<number>(),
   blockTime: column<number>(),
@@ -208,23 +181,15 @@ export const SLASH = {
 export type SlashRow = RowOf<typeof SLASH>;
 
 export const EVENT = {
-  /** Survives reorganisations and a re-index. */
-  key: column<string>(),
   /** job.locked, job.settled, account.deposited, worker.registered, … (docs/indexer.md). */
   kind: column<string>(),
-  subject: column<string>(),
-  wallet: column<Address | null>(),
   /** `job_…` */
   jobId: column<string | null>(API_JOB_ID("job_id")),
-  worker: column<Address | null>(),
   blockNumber: column<number>(),
-  position: column<number>(),
   blockTime: column<number>(),
   txHash: column<Hex>(),
   data: column<Record<string, unknown>>(),
 };
-export type ProtocolEventRow = RowOf<typeof EVENT>;
-
 export type IndexHead = {
   blockNumber: number;
   blockTime: number;

@@ -14,11 +14,19 @@ import {
   listOperators,
   transactionsOf,
 } from "../db/explorer-reads.ts";
-import { claimedBy, getAccount, getJob, ifIndexed, listJobEvents, listWorkers } from "../db/index-reads.ts";
+import {
+  type AccountRow,
+  claimedBy,
+  getAccount,
+  getJob,
+  ifIndexed,
+  listJobTransactions,
+  listWorkers,
+} from "../db/index-reads.ts";
 import { findJob } from "../db/jobs.ts";
 import { paced, type Reader } from "../db/pool.ts";
 import { ApiError, WebError } from "../errors.ts";
-import { EVENTS_SHOWN, JOBS_SHOWN, showEvent, showJob } from "./web-network.ts";
+import { EVENTS_SHOWN, JOBS_SHOWN, showEvent, showJob, shown } from "./web-network.ts";
 
 type RawTransaction = { hash: Hex; from: Hex; to: Hex | null; input: Hex; value: Hex; gas: Hex };
 
@@ -57,13 +65,13 @@ export function explorerRoutes({ rpc, head, reader, contracts }: Parts): Router 
     const jobId = String(request.params.job_id);
     const id = fromApiJobId(jobId);
     // While the index is being built, what this gateway did itself can still be shown.
-    const [row, events, stored] = await Promise.all([
+    const [row, indexed, stored] = await Promise.all([
       ifIndexed(getJob(reader, jobId), null),
-      id === null ? [] : ifIndexed(listJobEvents(reader, id), []),
+      id === null ? [] : ifIndexed(listJobTransactions(reader, id), []),
       id === null ? null : findJob(reader, id),
     ]);
     const hashes = [
-      ...events.map((event) => event.txHash),
+      ...indexed,
       ...[row?.escrowTx, stored?.escrowTx, stored?.settlementTx, stored?.refundTx].filter((hash) => !!hash),
     ] as Hex[];
     if (hashes.length === 0) throw new ApiError("job_not_found", `There is no job '${jobId}' on the chain (yet).`);
@@ -132,19 +140,7 @@ export function explorerRoutes({ rpc, head, reader, contracts }: Parts): Router 
       usdg_units: String(BigInt(tokens)),
       claimable_units: String(BigInt(claimable)),
       claimed_units: String(claimed),
-      account: account && {
-        number: account.number,
-        free: account.free,
-        escrowed: account.escrowed,
-        deposited: account.deposited,
-        withdrawn: account.withdrawn,
-        charged: account.charged,
-        compensated: account.compensated,
-        disputes: account.disputes,
-        operator: account.operator,
-        daily_limit: account.dailyLimit,
-        frozen: account.frozen,
-      },
+      account: account && showAccount(account),
       workers: workers.flatMap(({ number, signer, owner, payout }) => {
         const roles = Object.entries({ signer, owner, payout }).filter(([, at]) => at.toLowerCase() === wanted);
         return roles.length === 0 ? [] : { number, roles: roles.map(([role]) => role) };
@@ -198,6 +194,8 @@ export function explorerRoutes({ rpc, head, reader, contracts }: Parts): Router 
     .get("/explorer/find/:hash", find)
     .use(nodeErrorHandler);
 }
+
+const showAccount = ({ wallet, lastTopupAt, ...account }: AccountRow) => shown(account);
 
 /** What the node itself refuses to say, or says at too great a length, is no fault of the gateway's and no outage. */
 const nodeErrorHandler: ErrorRequestHandler = (error, _request, _response, next) => {

@@ -263,7 +263,7 @@ export const showEvent = ({ blockTime, txHash, data, ...event }: HistoryEvent) =
 });
 
 /** A row as pages get it: names in snake case, times (`…At`) in ISO 8601, addresses with their checksums, the largest numbers as text. */
-const shown = (row: object): Record<string, unknown> =>
+export const shown = (row: object): Record<string, unknown> =>
   Object.fromEntries(Object.entries(row).map(([name, value]) => [snakeCase(name), shownValue(name, value)]));
 
 function shownValue(name: string, value: unknown): unknown {
