@@ -144,9 +144,9 @@ try {
   console.log("| --- | ---: | ---: | ---: | ---: | ---: | --- |");
   row("none", quiet, "");
   isGood = quiet.failures.length === 0;
-  for (const [name, { point, what, perSecond }] of Object.entries(ATTACKS)) {
+  for (const [name, { what, perSecond }] of Object.entries(ATTACKS)) {
     if (!new RegExp(values.only).test(name)) continue;
-    const title = `${point}. ${name}: ${what}, ${perSecond} a second`;
+    const title = `${name}: ${what}, ${perSecond} a second`;
     say(title);
     const stop = startAttacker(name, target);
     await sleep(3_000);

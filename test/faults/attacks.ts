@@ -25,9 +25,8 @@ export type Target = {
   withholder: number;
 };
 
-/** `point` of the list of attacks in docs/faults.md. `most` shots at a time, `perSecond` of all. A shot says what came of it. */
+/** `most` shots at a time, `perSecond` of all. A shot says what came of it. */
 type Attack = {
-  point: number;
   what: string;
   perSecond: number;
   most: number;
@@ -107,7 +106,6 @@ async function withhold({ stack, withholder }: Target): Promise<PlayedWorker> {
 
 export const ATTACKS: Record<string, Attack> = {
   "empty answers": {
-    point: 1,
     what: "a stop sequence for every first letter",
     perSecond: 10,
     most: 20,
@@ -118,7 +116,6 @@ export const ATTACKS: Record<string, Attack> = {
     },
   },
   "answers past the deadline": {
-    point: 2,
     what: "`max_tokens` 30,000 at 60 tokens a second",
     perSecond: 2,
     most: 40,
@@ -128,7 +125,6 @@ export const ATTACKS: Record<string, Attack> = {
     },
   },
   "long random prompts": {
-    point: 5,
     what: "19 messages of 199,999 random characters, with and without credits",
     perSecond: 5,
     most: 10,
@@ -140,7 +136,6 @@ export const ATTACKS: Record<string, Attack> = {
     },
   },
   "unfinished bodies": {
-    point: 6,
     what: "all but one byte of 8 MiB at a worker, of 4 MiB at the gateway, kept open",
     perSecond: 10,
     most: 450,
@@ -152,7 +147,6 @@ export const ATTACKS: Record<string, Attack> = {
     },
   },
   "half-closed connections": {
-    point: 7,
     what: "headers that never end; the client keeps its side open",
     perSecond: 50,
     most: 1_000,
@@ -160,7 +154,6 @@ export const ATTACKS: Record<string, Attack> = {
       await hold(Number(new URL(stack.info.base_url).port), n, ["GET /healthz HTTP/1.1\r\nHost: x\r\n"]),
   },
   "looping sign-in": {
-    point: 8,
     what: "ERC-6492 signatures whose factory loops, a new nonce each",
     perSecond: 20,
     most: 40,
@@ -178,7 +171,6 @@ export const ATTACKS: Record<string, Attack> = {
     },
   },
   "disputes with random hashes": {
-    point: 9,
     what: "a request and a dispute with a random hash, in turns",
     perSecond: 5,
     most: 20,
@@ -192,7 +184,6 @@ export const ATTACKS: Record<string, Attack> = {
     },
   },
   "/readyz": {
-    point: 10,
     what: "from twenty addresses",
     perSecond: 500,
     most: 100,
@@ -200,7 +191,6 @@ export const ATTACKS: Record<string, Attack> = {
   },
   // The last one: what it holds stays held.
   "a worker that withholds": {
-    point: 3,
     what: "acknowledges, proves a hash on chain, hangs up",
     perSecond: 1,
     most: 1,

@@ -18,7 +18,7 @@ beforeEach(async () => {
     response.end(JSON.stringify({ jsonrpc: "2.0", id, ...answer(method, params[0]) }));
   });
   const index = (statement: string) =>
-    statement === "index_job_events" ? [SHORT, LONG].map((txHash) => ({ txHash })) : [];
+    statement === "index_job_transactions" ? [SHORT, LONG].map((hash) => ({ hash })) : [];
   url = await serveWebApi(index, { rpc: connectRpc(node), head: { block: { number: 9 } } });
 });
 const receipt = (hash: unknown) => ({
