@@ -44,23 +44,24 @@ export async function rpc<T>(url: string, method: string, params: unknown[] = []
   return body.result as T;
 }
 
-type ChainOptions = { ports: Ports; blockTime?: number; baseEnv: NodeJS.ProcessEnv };
+type ChainOptions = { ports: Ports; blockTime?: number; baseEnv: NodeJS.ProcessEnv; temporary?: boolean };
 
 /** Starts anvil on the kept chain; returns what the progress line says. */
 export async function startChain(parts: Parts, options: ChainOptions): Promise<string> {
-  const { blockTime, baseEnv: env } = options;
+  const { blockTime, baseEnv: env, temporary = false } = options;
   const port = options.ports.chain;
   const { file, version } = anvilBinary();
   const { state, cache, mark } = chainFiles(parts.dataDir);
-  // Each dump writes the whole chain: a long one is dumped less often.
-  const interval = Math.min(120, Math.max(10, (statSync(state, { throwIfNoEntry: false })?.size ?? 0) / 10_000_000));
+  // Each dump writes the whole chain, 20 ms of processor time a megabyte: a long one is dumped less often.
+  const interval = Math.min(120, Math.max(10, (statSync(state, { throwIfNoEntry: false })?.size ?? 0) / 1_000_000));
   const url = `http://127.0.0.1:${port}`;
   const spec: PartSpec = {
     name: "chain",
     command: file,
     args: [
       ["--host", "127.0.0.1", "--port", String(port), "--chain-id", String(DEV_CHAIN_ID)],
-      ["--state", state, "--state-interval", String(Math.round(interval)), "--timestamp", String(GENESIS_TIME)],
+      temporary ? [] : ["--state", state, "--state-interval", String(Math.round(interval))],
+      ["--timestamp", String(GENESIS_TIME)],
       // By default anvil keeps 500 states in memory and thousands more on disk. Blocks, transactions, receipts and logs are kept in full
       // either way; only old *state* is dropped, and these many blocks remain for reorganisations.
       ["--prune-history", "32", "--cache-path", cache],

@@ -32,7 +32,7 @@ export type StackOptions = {
   baseEnv: NodeJS.ProcessEnv;
   /** Told when a part dies by itself; true if the stack shall go on without it (whoever says so restarts it). */
   onDeath?: (error: Error, part: string) => boolean;
-  /** Deletes the data folder when the starter is killed. */
+  /** Deletes the data folder when the starter is killed, and never writes the chain there: a killed node has lost it. */
   temporary?: boolean;
   write: (line: string) => void;
 };
