@@ -12,7 +12,6 @@ import { privateKeyToAccount } from "viem/accounts";
 import { parseDeployment } from "../../../protocol/deployment.ts";
 import { modelCatalogAbi, testStablecoinAbi } from "../../../protocol/generated/abi.ts";
 import { RELEASED, released } from "../../../scripts/deploy/released.ts";
-import { freePort } from "../../../scripts/dev/ports.ts";
 import { mined } from "../../support/mined.ts";
 import { someAddress } from "../support/actors.ts";
 import { type Anvil, startAnvil } from "../support/anvil.ts";
@@ -147,10 +146,11 @@ describe("scripts/deploy.ts", function () {
   });
 
   it("names a node that does not answer", async () => {
-    const host = `127.0.0.1:${await freePort()}`;
-    const { code, output } = await run({ RPC_URL: `http://${host}` });
+    chain = await startAnvil();
+    await chain.stop();
+    const { code, output } = await run();
     expect(code).to.equal(1);
-    expect(output).to.contain(`no node answers at RPC_URL (${host})`);
+    expect(output).to.contain(`no node answers at RPC_URL (127.0.0.1:${chain.port})`);
   });
 
   it("deploys where money is real with a key and a stablecoin, and never a second time over its file", async () => {
