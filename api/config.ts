@@ -91,7 +91,7 @@ export const configSchema = z.object({
     .url()
     .optional()
     .describe(
-      "node that wallets in browsers may be told of; without it none, except on chain 31337 an `RPC_URL` without a secret",
+      "node that browsers' wallets are told of; without it none (on chain 31337 `RPC_URL`, if it has no secret)",
     ),
   CHAIN_NAME: z.string().optional().describe("what wallets call the chain; without it `Chain <id>`"),
   CHAIN_CURRENCY: z.string().default("ETH").describe("what wallets call the currency of its gas"),
@@ -115,9 +115,7 @@ export const configSchema = z.object({
     .min(0)
     .max(300)
     .default(0)
-    .describe(
-      "how long requests are still served after SIGTERM. **Set it** to longer than the load balancer takes to notice",
-    ),
+    .describe("how long requests are served after SIGTERM. **Set it** longer than the load balancer takes to notice"),
   BURST_PER_SECOND: count(300).describe("requests a second from one address, by process; more get 429"),
   TRUST_PROXY: countFromZero(0).describe(
     "number of proxies in front whose `X-Forwarded-For` is believed. **Set it** behind a proxy",
@@ -128,9 +126,7 @@ export const configSchema = z.object({
     .describe("development only: webhooks and workers on loopback, also without TLS"),
   ALLOW_ENDPOINT_NETWORKS: networks
     .optional()
-    .describe(
-      "[private networks](#private-networks) for workers and webhook receivers, such as `10.1.0.0/16,fd12:3456::/48`",
-    ),
+    .describe("[private networks](#private-networks) for workers and webhooks, such as `10.1.0.0/16,fd12:3456::/48`"),
   OUTPUT_RETENTION_HOURS: countFromZero(24).describe(
     "how long answers are kept. 0 keeps none: no replays, and a crash fails the jobs it met",
   ),
@@ -142,24 +138,20 @@ export const configSchema = z.object({
   WEBHOOK_RETRY_SECONDS: delays.describe("four pauses between the five attempts"),
   WEBHOOK_LOG_DAYS: count(30).describe("how long ended deliveries stay in the log"),
   ACKNOWLEDGE_SECONDS: count(10).describe("how long a worker may take to acknowledge an assignment"),
-  FIRST_TOKEN_SECONDS: positive(60).describe(
-    "how long an acknowledged worker may take to its first token before another one is asked",
-  ),
+  FIRST_TOKEN_SECONDS: positive(60).describe("how long an acknowledged worker may take to its first token"),
   JOBS_PER_WORKER: count(128).describe("most jobs that one worker has from this gateway at once"),
   OWN_WORKERS: list
     .refine((all) => all.every((one) => isAddress(one, { strict: false })), "must be addresses, separated by commas")
     .describe(
       "addresses of workers that you run yourself, comma separated. All others get [jobs as their stake covers](../workers.md#newcomers)",
     ),
-  CREDITS_PER_SVC: positive(10).describe(
-    "what an SVC of a worker's stake is worth, in credits. Follow the market's price",
-  ),
+  CREDITS_PER_SVC: positive(10).describe("what an SVC of a worker's stake is worth, in credits. Follow the market"),
   EARNED_SHARE: z.coerce
     .number()
     .min(0)
     .default(0.1)
     .describe(
-      "share of what a worker earned from you that adds to its stake. At most the protocol's fee: above it, jobs of its own would buy it trust",
+      "share of a worker's earnings from you that adds to its stake. At most the protocol's fee: above it, a worker could buy trust",
     ),
   MISCONDUCT_REST_SECONDS: positive(60).describe(
     "first rest of a worker [that did what no honest software does](../workers.md#newcomers), up to an hour",

@@ -44,7 +44,7 @@ ${gateway.join("\n")}
 
 ## Indexer
 
-\`DATABASE_URL\`, \`RPC_URL\` and \`DEPLOYMENT_FILE\` as the gateway has them. Keep its port inside: Ponder has no authentication.
+\`DATABASE_URL\`, \`RPC_URL\` and \`DEPLOYMENT_FILE\` as the gateway has them. Its port has no authentication: keep it inside.
 
 | variable | meaning | default |
 | --- | --- | --- |
@@ -66,7 +66,7 @@ Gateway and worker send [traces](watch.md#traces) by OTLP/HTTP (JSON), with the 
 
 ## Deployment and tools
 
-The heads of [\`scripts/deploy.ts\`](../../scripts/deploy.ts) and [\`scripts/register-workers.ts\`](../../scripts/register-workers.ts) and \`npm run operator -- --help\` name theirs. The durations and the first models are in [\`scripts/deploy/\`](../../scripts/deploy/protocol-settings.ts).
+The heads of [\`scripts/deploy.ts\`](../../scripts/deploy.ts) and [\`scripts/register-workers.ts\`](../../scripts/register-workers.ts) and \`npm run operator -- --help\` name theirs.
 `;
 }
 
