@@ -50,7 +50,7 @@ const JOB = {
   validUntil: column<number>(),
   lockedAt: column<number | null>(),
   creditsLocked: column<number>(),
-  /** Output tokens that its request asked for, at most; null in rows of an earlier version. */
+  /** Output tokens that its request asked for, at most; null if it may reason: then they limit the reasoning, too. */
   maxTokens: column<number | null>(),
   escrowTx: column<Hex | null>(),
   /** The last attempt on record and its worker: one that acknowledged, or any from the second attempt on. */
