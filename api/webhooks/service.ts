@@ -155,7 +155,8 @@ export class WebhookService {
     const ended = once(client, "end");
     ended.catch(() => {});
     try {
-      await client.connect();
+      // `connect` never settles when `stop` ends the client before the database has answered.
+      await Promise.race([client.connect(), ended]);
       await client.query(`LISTEN ${pg.escapeIdentifier(INDEX_CHANNEL)}`);
       this.#deriving?.wake(); // what came while nobody listened
       await ended;
