@@ -133,7 +133,10 @@ export class Decider {
       }
       const workerHash = signed.completion.proofHash;
       if (workerHash === request.receivedHash) return { kind: "equal", workerHash };
-      return await this.#open(request, signed, { job, stored });
+      const decision = await this.#open(request, signed, { job, stored });
+      if (decision !== null) return decision;
+      // Another dispute of the job, or its refund, was mined before this one: the chain says which.
+      return refused((await this.#refusal(request, await this.#jobOf(jobId), stored)) ?? "unavailable");
     }
   }
 
@@ -166,11 +169,12 @@ export class Decider {
     return head.time < lockedAt + Math.min(times.completion + times.inclusion, deadline - times.finalization / 2);
   }
 
+  /** Null when the job was in another state once the transaction was mined. */
   async #open(
     { jobId, receivedHash, wallet }: DisputeRequest,
     signed: Signed,
     { job, stored }: Disputable,
-  ): Promise<Decision> {
+  ): Promise<Decision | null> {
     const { pipeline, store, head, logger } = this.#context.jobs;
     const log = logger.child({ jobId: toApiJobId(jobId), wallet });
     const deadline = job.lockedAt + job.deadline;
@@ -187,7 +191,7 @@ export class Decider {
     }
     const reason = REVERTS[outcome.revert.name];
     log.warn({ revert: outcome.revert, reason }, "the contract refused a dispute");
-    return refused(reason ?? "unavailable");
+    return outcome.revert.name === "Job_WrongState" ? null : refused(reason ?? "unavailable");
   }
 
   /**

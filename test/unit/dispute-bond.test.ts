@@ -33,6 +33,8 @@ type Case = {
   job: Record<string, unknown>;
   reserve?: number;
   revert?: string;
+  /** The job's state once the transaction is mined, if another one changed it. */
+  meanwhile?: number;
   /** When the chain says that the job was disputed; 0: never. */
   openedAt?: number;
   /** The wallet's open disputes of this service. */
@@ -47,13 +49,15 @@ function contextOf({
   job,
   reserve = 100,
   revert,
+  meanwhile,
   openedAt = 0,
   openDisputes = 0,
   stored,
   waitMs = 0,
 }: Case): DecisionContext {
+  const onChain = { operator: 1, worker: 7, lockedAt: 1, deadline: 90, ...job };
   const chain: Record<string, unknown> = {
-    jobOf: { operator: 1, worker: 7, lockedAt: 1, deadline: 90, ...job },
+    jobOf: onChain,
     payeeOf: 7n << 160n,
     disputeOf: { openedAt },
     accountOf: { openDisputes },
@@ -63,6 +67,7 @@ function contextOf({
   };
   const submit = (operation: Operation) => {
     sent.push(operation);
+    if (meanwhile !== undefined) chain["jobOf"] = { ...onChain, status: meanwhile };
     const outcome = revert
       ? { status: "reverted", hash: hash("e"), revert: { name: revert, args: [] } }
       : { status: "mined", hash: hash("e") };
@@ -266,6 +271,17 @@ it.each([
 ] as const)("the contract's %s is %s: %s", async (revert, reason, code) => {
   expect(await decide({ job: { status: ChainStatus.Settled }, revert })).toEqual({ kind: "refused", reason });
   expect(refusalError(reason, toApiJobId(jobId), 60, null)).toMatchObject({ code });
+});
+
+it.each([
+  ["another dispute of it", ChainStatus.Disputed, 0, "already_open"],
+  ["another dispute of it and its ruling", ChainStatus.Refunded, 9, "already_open"],
+  ["its worker's conviction", ChainStatus.Refunded, 0, "not_charged"],
+  ["nothing that the node has seen", ChainStatus.Settled, 0, "unavailable"],
+] as const)("a job whose state changed before the dispute was mined: by %s", async (_, meanwhile, openedAt, reason) => {
+  const raced = { job: { status: ChainStatus.Settled }, revert: "Job_WrongState", meanwhile, openedAt };
+  expect(await decide(raced)).toEqual({ kind: "refused", reason });
+  expect(sent).toHaveLength(1);
 });
 
 it("an answer of another worker than the one that was paid says nothing of the charge", async () => {
