@@ -72,7 +72,7 @@ const JOB = {
   refundTx: column<Hex | null>(),
   /** Transaction with which this service opened a dispute. */
   disputeTx: column<Hex | null>(),
-  /** Why its client got an error. A job that has one is never charged. */
+  /** Why its client got an error. No gateway settles a job that has one, unless its worker proved the answer on chain. */
   failure: column<string | null>(),
 };
 export type StoredJob = RowOf<typeof JOB>;

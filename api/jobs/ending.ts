@@ -7,7 +7,8 @@
  *   timed out   failure, then refunded      refund       504 job_timeout; nothing is charged
  *   broken off  failure, then failed        fail         500; nothing is charged
  *   withheld    failure                     its worker   500 answer_withheld: the worker proved an answer that it did not deliver. Recovery
- *                                           proved it    asks it for the answer, and disputes the charge where there is none
+ *                                           proved it    asks it for the answer, and disputes the charge where there is none. The worker
+ *                                                        is paid for what it delivers: it finalizes its proof, or recovery settles it
  *
  * If the chain refuses a settlement, the job is failed, unless only its sender was refused. The row's lock and end (`settled`, `failed`,
  * `refunded`) are written from the events of our own mined transactions, whether or not a request waits: job-record.ts.
@@ -112,7 +113,7 @@ export function submitSettlement(
       log.error("this gateway's key is no signer any more: another gateway of the operator settles the job");
       return false;
     }
-    log.error("the chain refused a settlement: the job is failed");
+    log.error("the chain refused a settlement: the job is to be failed, unless its worker proved the answer");
     await fail(context, jobId, FailureReason.WorkerFailed, `settlement refused: ${revert.name}`);
     return false;
   });

@@ -135,32 +135,40 @@ export class Recovery {
         // The arbiters end it; clients see what the index has.
         return;
       default: {
-        const open = await this.#openJob(chain);
+        const open = await this.#openJob(jobId, chain);
         // Ids can be made elsewhere, too: another wallet's or operator's job of this id is none of this row's business.
         if (!isAddressEqual(open.wallet, job.wallet) || open.operator !== this.#context.operator.id) {
           return store.ended({ jobId, state: "unlocked", failure: "the id is another job's" });
         }
-        return chain.status === ChainStatus.Proven ? this.#endProven(job, open) : this.#endOpen(job, open);
+        return open.finalizeFrom === null ? this.#endOpen(job, open) : this.#endProven(job, open, open.finalizeFrom);
       }
     }
   }
 
   /**
    * A job whose worker proved an answer on chain before us. The answer is fetched, kept and settled, also where our client got an error: it is
-   * charged for what it can have. Shortly before the proof can be finalized, the charge of an answer that nobody can have is disputed.
+   * charged for what it can have. Once the contract settles it no more, its worker finalizes it. Shortly before that, the charge of an answer
+   * that nobody can have is disputed.
    */
-  async #endProven(job: StoredJob, chain: OpenJob): Promise<void> {
+  async #endProven(job: StoredJob, chain: OpenJob, finalizeFrom: number): Promise<void> {
     const { head, times, workers, logger, outputRetentionHours } = this.#context;
-    const { jobId } = job;
-    if ((await this.#settleStored(job, chain)) === "settled") return;
+    const { jobId, completion: stored } = job;
+    if (stored !== null && proofDigest(stored.completion) === chain.proof) {
+      if (head.time < chain.settleBefore) await this.#settleStored(job, chain);
+      return;
+    }
     const host = workers.registered(chain.model).find(({ signer }) => signer === chain.worker);
     // Nobody pays for an answer that would not be kept.
     const asks = host !== undefined && outputRetentionHours > 0;
-    if (asks && (await askWorker(this.#context, job, chain, host)) === "settled") {
-      return workers.released(jobId);
+    const answer = asks ? await provenAnswer(this.#context, job, chain, host) : "none";
+    if (typeof answer === "object") {
+      workers.released(jobId);
+      if (head.time < chain.settleBefore) await (await settle(this.#context, answer)).done;
+      else await keepAnswer(this.#context, answer);
+      return;
     }
-    if (chain.worker !== null) workers.withholds(chain.worker, jobId, chain.settleBefore * 1000);
-    if (head.time < chain.settleBefore - Math.min(DISPUTE_MARGIN, times.finalization / 2)) return;
+    if (chain.worker !== null) workers.withholds(chain.worker, jobId, finalizeFrom * 1000);
+    if (head.time < finalizeFrom - Math.min(DISPUTE_MARGIN, times.finalization / 2)) return;
     const disputed = await this.#parts.dispute(jobId, job.wallet);
     logger.warn({ jobId: toApiJobId(jobId), worker: chain.worker, disputed }, "a withheld answer is disputed");
   }
@@ -173,20 +181,17 @@ export class Recovery {
     const { workers, outputRetentionHours } = this.#context;
     const { jobId } = job;
     if (job.completion !== null || outputRetentionHours === 0) return true;
-    const question = { ...this.#escrow, functionName: "proofOf", args: [jobId] } as const;
-    const [digest] = await this.#parts.rpc.client.readContract(question);
-    const chain = await this.#openJob(settled);
+    const chain = await this.#openJob(jobId, settled);
     const host = workers.registered(chain.model).find(({ signer }) => signer === chain.worker);
     // Without a proof a gateway settled it, which had the answer.
-    if (Number(digest) === 0 || host === undefined || !isAddressEqual(chain.wallet, job.wallet)) return true;
-    const answer = await deliveredAnswer(this.#context, job, chain, host);
+    if (Number(chain.proof) === 0 || host === undefined || !isAddressEqual(chain.wallet, job.wallet)) return true;
+    const answer = await provenAnswer(this.#context, job, chain, host);
     if (answer === "later") {
       const since = this.#settledSince.get(jobId) ?? Date.now();
       this.#settledSince.set(jobId, since);
       return Date.now() - since > KEEP_PROVEN_SECONDS * 1000;
     }
-    // Another text than the one that was paid is nobody's answer.
-    if (answer !== "none" && proofDigest(answer.signed.completion) === digest) await keepAnswer(this.#context, answer);
+    if (answer !== "none") await keepAnswer(this.#context, answer);
     return true;
   }
 
@@ -217,9 +222,6 @@ export class Recovery {
   async #settleStored(job: StoredJob, chain: OpenJob): Promise<"settled" | "refused" | "none"> {
     const { jobId, wallet, worker, completion: signed } = job;
     if (signed === null || worker === null) return "none";
-    // The chain settles a proven job for nobody but who proved it.
-    const isOthers = chain.provenAt !== null && chain.worker?.toLowerCase() !== worker.toLowerCase();
-    if (isOthers) return "none";
     const acknowledged = acknowledgedFirst(this.#context, { ...job, worker }, chain);
     if (acknowledged === "replaced") return "none";
     const countedTokens = job.countedTokens ?? signed.completion.completionTokens;
@@ -259,18 +261,19 @@ export class Recovery {
     await Promise.all(open.map((jobId) => this.#alone(jobId, () => refundOne(jobId))));
   }
 
-  async #openJob(job: ChainJob): Promise<OpenJob> {
+  async #openJob(jobId: Hex, job: ChainJob): Promise<OpenJob> {
     const { client } = this.#parts.rpc;
-    const { completion, inclusion, finalization } = this.#context.times;
+    const { completion, inclusion } = this.#context.times;
     const registry = { address: this.#parts.registry, abi: workerRegistryAbi } as const;
-    const [wallet, worker] = await Promise.all([
+    const [wallet, worker, [proof]] = await Promise.all([
       client.readContract({ ...this.#escrow, functionName: "walletOf", args: [job.account] }),
       job.worker === 0 ? null : client.readContract({ ...registry, functionName: "signerOf", args: [job.worker] }),
+      client.readContract({ ...this.#escrow, functionName: "proofOf", args: [jobId] }),
     ]);
-    const isProven = job.status === ChainStatus.Proven;
-    const settleBefore = job.lockedAt + (isProven ? job.deadline : completion + inclusion);
-    const provenAt = isProven ? settleBefore - finalization : null;
-    return { ...job, wallet, worker, settleBefore, provenAt, contextWindow: this.#parts.contextWindow(job.model) };
+    const settleBefore = job.lockedAt + completion + inclusion;
+    const finalizeFrom = job.status === ChainStatus.Proven ? job.lockedAt + job.deadline : null;
+    const contextWindow = this.#parts.contextWindow(job.model);
+    return { ...job, wallet, worker, settleBefore, proof, finalizeFrom, contextWindow };
   }
 
   get #escrow() {
@@ -278,7 +281,7 @@ export class Recovery {
   }
 }
 
-/** What the chain says of a job that holds credits. */
+/** What the chain says of a job that holds credits, or held them. */
 export type OpenJob = {
   wallet: Address;
   operator: number;
@@ -287,10 +290,12 @@ export type OpenJob = {
   worker: Address | null;
   attempt: number;
   lockedAt: number;
-  /** Chain time before which it can be settled; of a proven job, from which it can be finalized. */
+  /** Chain time before which a gateway can settle it. */
   settleBefore: number;
-  /** Chain time of the worker's proof; null where there is none. */
-  provenAt: number | null;
+  /** Digest of the Completion that its worker proved by itself; zero for none. */
+  proof: Hex;
+  /** Chain time from which such a proof can be finalized; null unless the job waits for that. */
+  finalizeFrom: number | null;
   contextWindow: number;
   credits: number;
   creditsPerRequest: number;
@@ -314,6 +319,18 @@ export async function askWorker(
   return "settled";
 }
 
+/** The answer that this worker proved, if it delivers it: another one is not paid. */
+async function provenAnswer(
+  context: JobContext,
+  job: StoredJob,
+  chain: OpenJob,
+  host: RegisteredWorker,
+): Promise<Finished | "none" | "later"> {
+  const answer = await deliveredAnswer(context, job, chain, host);
+  if (answer === "none" || answer === "later") return answer;
+  return proofDigest(answer.signed.completion) === chain.proof ? answer : "none";
+}
+
 /** The finished answer that this worker delivers, if it is the job's. */
 async function deliveredAnswer(
   context: JobContext,
@@ -332,7 +349,7 @@ async function deliveredAnswer(
   if (output === null) return "none";
   const { text, completion, signature, finish_reason, acknowledgement } = output;
   const papers = { jobId, worker, attempt: acknowledgement.attempt, acknowledgement: acknowledgement.signature };
-  const { lockedAt, settleBefore, credits: creditsLocked, contextWindow } = chain;
+  const { lockedAt, settleBefore, finalizeFrom, credits: creditsLocked, contextWindow } = chain;
   await knowsTime(context, completion.completedAt);
   const seen = {
     jobId,
@@ -345,7 +362,7 @@ async function deliveredAnswer(
     // A model that reasons unasked uses it up, too.
     maxTokens: context.workers.declares(worker, chain.model, ["reasoning"]) ? null : job.maxTokens,
     contextWindow,
-    finishedBy: chain.provenAt ?? context.head.time,
+    finishedBy: finalizeFrom === null ? context.head.time : finalizeFrom - context.times.finalization,
   };
   const verdict = judge(context, seen, { completion, signature, finish_reason });
   const incident = verdict.fault ?? verdict.excess;

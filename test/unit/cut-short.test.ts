@@ -1,4 +1,5 @@
 /** Workers that are asked for an answer later. One that ended with `length` is judged as strictly as if it had been streamed. */
+import { zeroHash } from "viem";
 import { generatePrivateKey } from "viem/accounts";
 import { expect, it } from "vitest";
 import type { StoredJob } from "../../api/db/jobs.ts";
@@ -6,7 +7,7 @@ import { askWorker, type OpenJob } from "../../api/jobs/recovery.ts";
 import type { OutputRequest } from "../../protocol/dispatch.ts";
 import { newJobId } from "../../protocol/job-id.ts";
 import { signingAccount } from "../../shared/secp256k1.ts";
-import { fakeGateway } from "../support/fake-gateway.ts";
+import { fakeGateway, TIMES } from "../support/fake-gateway.ts";
 import { signingWorker } from "./support/jobs.ts";
 
 const TEXT = "A few words of a long answer";
@@ -24,7 +25,8 @@ const open: OpenJob = {
   attempt: 0,
   lockedAt,
   settleBefore: lockedAt + 150,
-  provenAt: null,
+  proof: zeroHash,
+  finalizeFrom: null,
   contextWindow: 4_096,
   credits: 8,
   creditsPerRequest: 8,
@@ -64,8 +66,8 @@ async function fetched({ provenAfter, maxTokens }: { provenAfter: number; maxTok
     },
   });
   const job = { jobId, wallet: gateway.address, attempt: 1, maxTokens } as StoredJob;
-  const proven = { settleBefore: lockedAt + provenAfter + 3_600, provenAt: lockedAt + provenAfter };
-  const chain = { ...open, ...proven, worker: host.signer, attempt: 1 };
+  const finalizeFrom = lockedAt + provenAfter + TIMES.finalization;
+  const chain = { ...open, finalizeFrom, worker: host.signer, attempt: 1 };
   return { asked: await askWorker(context, job, chain, host), reports };
 }
 

@@ -2,7 +2,7 @@
  * A settlement makes the worker's hash public. Where an earlier worker can have the job on chain, it could prove that hash before us and
  * be paid: so the acknowledgement of a later attempt is mined first.
  */
-import { decodeFunctionData, type Hex, zeroAddress } from "viem";
+import { decodeFunctionData, type Hex, zeroAddress, zeroHash } from "viem";
 import { generatePrivateKey } from "viem/accounts";
 import { beforeEach, expect, it, vi } from "vitest";
 import type { Operation, Outcome } from "../../api/chain/operations.ts";
@@ -126,7 +126,7 @@ async function first(papers: Partial<Papers>, chain: Partial<OpenJob>) {
   const acknowledgement = await honest.acknowledge(jobId, attempt);
   const whose = { wallet: zeroAddress, operator: 1, settleBefore: lockedAt + 150 };
   const job = { ...whose, model: 1, lockedAt, credits: 8, creditsPerRequest: 8, creditsPer1kTokens: 4 };
-  const limits = { provenAt: null, contextWindow: 4_096 };
+  const limits = { proof: zeroHash, finalizeFrom: null, contextWindow: 4_096 };
   return acknowledgedFirst(
     context(),
     { jobId, worker: honest.signer, attempt, acknowledgement, ...papers },

@@ -2,7 +2,7 @@
  * A client that was told "nothing is charged" is not charged. That holds if the gateway is killed before the chain has
  * the job's end. It holds even if a worker has the whole answer for the next process.
  */
-import type { Hex } from "viem";
+import { type Hex, zeroHash } from "viem";
 import { generatePrivateKey } from "viem/accounts";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { Operation } from "../../api/chain/operations.ts";
@@ -101,6 +101,7 @@ async function nextProcessSends(): Promise<Operation["kind"][]> {
     },
     walletOf: gateway.address,
     signerOf: host.signer,
+    proofOf: [zeroHash, 0],
   };
   const readContract = async ({ functionName }: { functionName: string }) => chain[functionName];
   const rpc = { client: { readContract } } as unknown as Rpc;

@@ -1,18 +1,18 @@
 /** A proof on chain of an answer that the gateway does not have: who is said to withhold it, and what becomes of its charge. */
 import type { Hex } from "viem";
 import { generatePrivateKey } from "viem/accounts";
-import { beforeEach, expect, it, vi } from "vitest";
+import { beforeEach, expect, it } from "vitest";
 import type { Operation } from "../../api/chain/operations.ts";
 import type { Rpc } from "../../api/chain/rpc.ts";
 import type { JobContext } from "../../api/jobs/context.ts";
 import { Recovery } from "../../api/jobs/recovery.ts";
 import { WorkerFailure } from "../../api/jobs/worker-client.ts";
-import { answerHash } from "../../protocol/answer-hash.ts";
 import { newJobId } from "../../protocol/job-id.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
+import { proofDigest } from "../../protocol/messages.ts";
 import { signingAccount } from "../../shared/secp256k1.ts";
-import { ESCROW, fakeGateway, MODEL, minedAt, TIMES } from "../support/fake-gateway.ts";
-import { runJob, signingWorker } from "./support/jobs.ts";
+import { ESCROW, fakeGateway, MODEL, minedAt, rowsInMemory, TIMES } from "../support/fake-gateway.ts";
+import { runJob, type SigningWorker, signingWorker } from "./support/jobs.ts";
 
 const gateway = signingAccount(generatePrivateKey());
 const hosts = [1, 2].map(signingWorker);
@@ -86,44 +86,62 @@ it("is not assumed where another gateway ended the job", async () => {
   expect(withheld).toEqual([]);
 });
 
-it("beside another answer that is stored: the settlement is refused, and the proof is disputed in time", async () => {
-  const completion = { jobId, proofHash: answerHash("stored"), promptTokens: 1, completionTokens: 1, completedAt: now };
-  const prover = hosts[0] as (typeof hosts)[number];
+/** A job that `prover` proved on chain, seconds after its lock, and that one sweep looks at. `stored`: the answer in its row. */
+async function sweepProven({ age, finalization = 3_600, stored, delivers }: Proven) {
+  const prover = hosts[0] as SigningWorker;
+  const lockedAt = now - age;
+  const proven = await prover.complete(jobId, "proven", { completedAt: lockedAt });
+  const other = await prover.complete(jobId, "other", { completedAt: lockedAt });
   const row = {
     jobId,
     wallet: gateway.address,
-    worker: prover.signer,
     attempt: 1,
     acknowledgement: null,
-    countedTokens: 1,
+    countedTokens: 4,
     creditsCharged: 8,
-    failure: null,
-    completion: { completion, signature: `0x${"11".repeat(64)}1b`, finish_reason: "stop" },
   };
+  const completion = stored === undefined ? null : stored === "proven" ? proven : other;
   const chain: Record<string, unknown> = {
-    // Half of the time to its finalization is over.
     jobOf: {
       ...MODEL,
       status: ChainStatus.Proven,
       model: 1,
-      lockedAt: now - 50,
-      deadline: 100,
+      lockedAt,
+      deadline: finalization,
       credits: 8,
       worker: 1,
       operator: 1,
     },
     walletOf: gateway.address,
     signerOf: prover.signer,
+    proofOf: [proofDigest(proven.completion), 8],
   };
+  const seen = { sent: [] as string[], written: [] as string[], disputed: [] as Hex[] };
+  const rows = rowsInMemory(async (step) => void seen.written.push(step));
   const base = context(ChainStatus.Proven, hosts);
-  const store = {
-    ...base.store,
-    claimOwn: async () => 0,
-    othersUnfinished: async () => [],
-    unfinished: async () => [jobId],
-    find: async () => row,
+  const submit = ({ kind }: Operation) => {
+    seen.sent.push(kind);
+    return { sent: Promise.resolve("0x10"), mined: Promise.resolve(minedAt(now, kind)) };
   };
-  const disputed: Hex[] = [];
+  const acknowledgement = { attempt: 1, signature: await prover.acknowledge(jobId, 1) };
+  const jobs = {
+    ...base,
+    ...rows,
+    times: { ...TIMES, finalization },
+    pipeline: { congested: false, submit },
+    workers: { ...base.workers, registered: () => (delivers ? [prover] : []), declares: () => false },
+    client: {
+      fetchOutput: async () =>
+        delivers && { text: delivers, acknowledgement, ...(delivers === "proven" ? proven : other) },
+    },
+    store: {
+      ...rows.store,
+      claimOwn: async () => 0,
+      othersUnfinished: async () => [],
+      unfinished: async () => [jobId],
+      find: async () => ({ ...row, worker: prover.signer, failure: null, completion }),
+    },
+  };
   const parts = {
     rpc: {
       client: { readContract: async ({ functionName }: { functionName: string }) => chain[functionName] },
@@ -135,11 +153,47 @@ it("beside another answer that is stored: the settlement is refused, and the pro
     isRunning: () => false,
     ownsSigner: () => true,
     dispute: async (id: Hex) => {
-      disputed.push(id);
+      seen.disputed.push(id);
       return "opened";
     },
   };
-  await new Recovery({ ...base, store } as never, parts).sweep();
-  await vi.waitFor(() => expect(disputed).toEqual([jobId]));
-  expect(withheld).toEqual([prover.signer]);
+  await new Recovery(jobs as never, parts).sweep();
+  return seen;
+}
+type Text = "proven" | "other";
+type Proven = { age: number; finalization?: number; stored?: Text; delivers?: Text };
+
+it("beside another answer that is stored: that one is not settled, and the proof is disputed in time", async () => {
+  // Half of the time to its finalization is over.
+  const seen = await sweepProven({ age: 50, finalization: 100, stored: "other" });
+  expect(seen).toEqual({ sent: [], written: [], disputed: [jobId] });
+  expect(withheld).toEqual([hosts[0]?.signer]);
 });
+
+it.each([
+  ["is settled", 149, ["complete"]],
+  ["is left to its worker, which finalizes it: the contract would refuse it", 150, []],
+])("of the stored answer %s %i s after the lock", async (_, age, sent) => {
+  expect(await sweepProven({ age, stored: "proven" })).toEqual({ sent, written: [], disputed: [] });
+  expect(withheld).toEqual([]);
+});
+
+it.each([
+  ["kept and settled", 149, ["complete"]],
+  ["kept only", 150, []],
+])("whose answer is delivered at last: it is %s %i s after the lock", async (_, age, sent) => {
+  expect(await sweepProven({ age, delivers: "proven" })).toEqual({ sent, written: ["answered"], disputed: [] });
+  expect(withheld).toEqual([]);
+});
+
+it.each([
+  [2_699, false],
+  [2_700, true],
+])(
+  "of an answer that its worker replaces by another is held against it, %i s after the lock, disputed: %s",
+  async (age, disputed) => {
+    const seen = await sweepProven({ age, delivers: "other" });
+    expect(seen).toEqual({ sent: [], written: [], disputed: disputed ? [jobId] : [] });
+    expect(withheld).toEqual([hosts[0]?.signer]);
+  },
+);
