@@ -1,23 +1,31 @@
 import { randomUUID } from "node:crypto";
 import { SpanKind } from "@opentelemetry/api";
 import express, { type Express, type RequestHandler } from "express";
+import { BodyBudget } from "../shared/request-body.ts";
 import { continueTrace } from "../shared/tracing.ts";
 import type { Gateway } from "./gateway.ts";
 import { accountRoute } from "./routes/account.ts";
 import { chatRoute } from "./routes/chat.ts";
+import { disputeRoute } from "./routes/dispute.ts";
 import { docsRoutes } from "./routes/docs.ts";
 import { errorHandler, notFound, patternOf } from "./routes/errors.ts";
 import { healthRoutes } from "./routes/health.ts";
-import { jobRoutes } from "./routes/jobs.ts";
+import { jobRoutes, outputRoute } from "./routes/jobs.ts";
 import { burstLimit, cors, noStore, tellIndexLag } from "./routes/limits.ts";
 import { modelRoutes } from "./routes/models.ts";
-import { authenticate, BODY_LIMIT, readJson } from "./routes/request.ts";
+import { authenticate, BODIES_LIMIT, BODY_LIMIT, readJson } from "./routes/request.ts";
 import { webApp } from "./routes/web.ts";
 import { webhookRoutes } from "./routes/webhooks.ts";
 
 /** The HTTP surface: operator's routes, then everything below `/v1` behind the bearer key. */
 export function createApp(gateway: Gateway): Express {
-  const { config, logger } = gateway;
+  const { config, logger, jobReader } = gateway;
+  const { jobs } = gateway.chat;
+  const shared = {
+    bodies: new BodyBudget(BODIES_LIMIT),
+    output: outputRoute(jobReader, jobs.store, jobs.cipher),
+    dispute: disputeRoute(jobReader, gateway.desk, jobs.times.arbitration),
+  };
   const app = express();
   app.disable("x-powered-by");
   app.disable("etag");
@@ -29,11 +37,11 @@ export function createApp(gateway: Gateway): Express {
   v1.use(noStore, cors);
   v1.use(burstLimit(config.BURST_PER_SECOND));
   v1.use(authenticate(gateway.keys, gateway.balances), traceRequest);
-  v1.use(readJson(BODY_LIMIT, gateway.bodies));
+  v1.use(readJson(BODY_LIMIT, shared.bodies));
   v1.post("/chat/completions", chatRoute(gateway.chat));
   v1.use("/models", modelRoutes(gateway.directory, gateway.workers));
-  v1.get("/jobs/:job_id/output", gateway.output);
-  v1.post("/jobs/:job_id/dispute", gateway.dispute);
+  v1.get("/jobs/:job_id/output", shared.output);
+  v1.post("/jobs/:job_id/dispute", shared.dispute);
   v1.get(["/jobs", "/jobs/:job_id", "/account"], tellIndexLag(gateway.index));
   v1.use("/jobs", jobRoutes(gateway.jobReader));
   v1.get("/account", accountRoute(gateway.pool, gateway.balances));
@@ -41,7 +49,7 @@ export function createApp(gateway: Gateway): Express {
   app.use("/v1", v1);
   app.use(["/docs", "/openapi.json"], burstLimit(config.BURST_PER_SECOND));
   app.use(docsRoutes(config, gateway.operator.id));
-  app.use(webApp(gateway));
+  app.use(webApp(gateway, shared));
 
   app.use(notFound);
   app.use(errorHandler(config.DOCS_URL, logger));

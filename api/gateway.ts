@@ -7,7 +7,6 @@ import { NO_JOB } from "../protocol/dispatch.ts";
 import { inferenceEscrowAbi } from "../protocol/generated/abi.ts";
 import { ChainStatus } from "../protocol/job-status.ts";
 import { Cipher } from "../shared/cipher.ts";
-import { BodyBudget } from "../shared/request-body.ts";
 import { signingAccount } from "../shared/secp256k1.ts";
 import { Keys } from "./account/keys.ts";
 import { Balances } from "./chain/balances.ts";
@@ -37,9 +36,6 @@ import { WorkerClient } from "./jobs/worker-client.ts";
 import { WorkerCover } from "./jobs/worker-cover.ts";
 import { WorkerPool } from "./jobs/worker-pool.ts";
 import { Metrics } from "./observe/metrics.ts";
-import { disputeRoute } from "./routes/dispute.ts";
-import { outputRoute } from "./routes/jobs.ts";
-import { BODIES_LIMIT } from "./routes/request.ts";
 import { pruneLog } from "./webhooks/delivery-log.ts";
 import { WebhookService, webhookSettings } from "./webhooks/service.ts";
 
@@ -286,11 +282,8 @@ export async function startGateway(
     jobReader,
     webhooks,
     metrics,
-    /** Bytes of request bodies that it holds. */
-    bodies: new BodyBudget(BODIES_LIMIT),
     chat: { jobs, directory, idempotency, docsUrl: config.DOCS_URL, runs, phase },
-    output: outputRoute(jobReader, store, ciphers.answers),
-    dispute: disputeRoute(jobReader, desk, jobs.times.arbitration),
+    desk,
     phase,
     stop,
   };

@@ -29,3 +29,6 @@ export const PATHS = {
   block: "/app/block/:number",
   address: "/app/address/:address",
 } as const;
+
+/** How a page can be shown; `system` is as the reader's browser says. */
+export const THEMES = ["system", "light", "dark"] as const;

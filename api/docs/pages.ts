@@ -2,10 +2,9 @@
 import { readFileSync } from "node:fs";
 import { Marked, Renderer } from "marked";
 import { DEFAULT_MAX_TOKENS, FLAT_TOKENS } from "../../protocol/pricing.ts";
-import { PATHS } from "../../shared/web-paths.ts";
+import { PATHS, THEMES } from "../../shared/web-paths.ts";
 import type { Config } from "../config.ts";
 import { ApiError, ERROR_CODES, type ErrorCode } from "../errors.ts";
-import { THEMES } from "../routes/request.ts";
 import { ERROR_GUIDE } from "./error-guide.ts";
 
 /** Files of docs/guide in the order of the page. A section's address is its file's name. */

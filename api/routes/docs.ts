@@ -1,11 +1,12 @@
 import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { type RequestHandler, Router } from "express";
+import { THEMES } from "../../shared/web-paths.ts";
 import type { Config } from "../config.ts";
 import { errorsPage, guidePage, pageHead } from "../docs/pages.ts";
 import { ApiError } from "../errors.ts";
-import { openApiDocument } from "../openapi/document.ts";
-import { inTheme, THEMES } from "./request.ts";
+import { openApiDocument } from "./openapi/document.ts";
+import { inTheme } from "./request.ts";
 
 const policy = (...rules: string[]) =>
   ["default-src 'none'", ...rules, "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"].join("; ");

@@ -7,7 +7,7 @@ import { BodyRefused } from "../../shared/request-body.ts";
 import { markFailed } from "../../shared/tracing.ts";
 import { RpcUnreachable } from "../chain/rpc.ts";
 import { ApiError, unavailable } from "../errors.ts";
-import { PATHS } from "../openapi/document.ts";
+import { PATHS } from "./openapi/document.ts";
 
 /** The end of the chain of routes: whatever was thrown becomes the error body of the specification. */
 export function errorHandler(docsUrl: string, logger: Logger): ErrorRequestHandler {

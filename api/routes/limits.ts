@@ -4,8 +4,8 @@ import type { RequestHandler } from "express";
 import { rateLimit } from "express-rate-limit";
 import type { IndexWatch } from "../chain/index-watch.ts";
 import { ApiError } from "../errors.ts";
-import { HEADERS } from "../openapi/headers.ts";
 import { methodsOf } from "./errors.ts";
+import { HEADERS } from "./openapi/headers.ts";
 import { addressOf } from "./request.ts";
 
 const WINDOW_MS = 1_000;

@@ -38,8 +38,6 @@ export function clientOf(request: Request): Client {
   return request.client;
 }
 
-export const THEMES = ["system", "light", "dark"] as const;
-
 /** Writes light or dark into a page where its reader has chosen one (`web/src/ui/theme.tsx`), so that it never shows the other first. */
 export function inTheme(page: string, { headers }: Request): string {
   const [, theme] = /(?:^|; *)theme=(light|dark)(?:;|$)/.exec(headers.cookie ?? "") ?? [];

@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import express, { type ErrorRequestHandler, type RequestHandler, Router } from "express";
 import { isHex } from "viem";
 import { z } from "zod";
+import type { BodyBudget } from "../../shared/request-body.ts";
 import { OWN_PATHS, PATHS } from "../../shared/web-paths.ts";
 import { requireSession, type Session, Sessions } from "../account/sessions.ts";
 import { ContractSignatures, Nonces, type SignInCheck, verifySignIn } from "../account/sign-in.ts";
@@ -29,13 +30,23 @@ const EXPLORED_PER_SECOND = 20;
 /** The same for what is read of all workers and models, on the connections that jobs need. */
 const DIRECTORY_PER_SECOND = 50;
 
+/** What the application's API has in common with `/v1`: one budget for all bodies, and the same handlers. */
+export type Shared = { bodies: BodyBudget; output: RequestHandler; dispute: RequestHandler };
+
 /** The front door, for browsers, and everything below `/app`. */
-export function webApp(gateway: Gateway): Router {
+export function webApp(gateway: Gateway, shared: Shared): Router {
   const shown = publicConfig(gateway.config, gateway.operator.id, gateway.chat.jobs.times);
   const page = showPage(JSON.stringify(shown));
   return Router()
     .get(PATHS.front, browsersOnly, securityHeaders, page(200, firstOf("front")), webErrorHandler)
-    .use("/app", securityHeaders, Router().use("/api", webApi(gateway, shown)).use(staticFiles(page)), webErrorHandler);
+    .use(
+      "/app",
+      securityHeaders,
+      Router()
+        .use("/api", webApi(gateway, shared, shown))
+        .use(staticFiles(page)),
+      webErrorHandler,
+    );
 }
 
 /** A program that asks for `/` learns that there is nothing here. */
@@ -44,7 +55,7 @@ const browsersOnly: RequestHandler = (request, response, next) => {
   next(request.accepts(["json", "html"]) === "html" ? undefined : "route");
 };
 
-function webApi(gateway: Gateway, shown: object): Router {
+function webApi(gateway: Gateway, shared: Shared, shown: object): Router {
   const { config, pool, rpc, head, jobReader } = gateway;
   const { origin } = new URL(config.APP_URL);
   const { chainId, contracts } = config.deployment;
@@ -52,7 +63,7 @@ function webApi(gateway: Gateway, shown: object): Router {
   const nonces = new Nonces(pool, config.MASTER_KEY, config.OTHER_MASTER_KEYS);
 
   const api = Router();
-  api.use(burstLimit(config.BURST_PER_SECOND), noStore, sameOriginOnly(origin), readJson(BODY_LIMIT, gateway.bodies));
+  api.use(burstLimit(config.BURST_PER_SECOND), noStore, sameOriginOnly(origin), readJson(BODY_LIMIT, shared.bodies));
   // Open to everybody, and each asks the node, some of them a dozen times.
   api.use("/session", burstLimit(Math.min(config.BURST_PER_SECOND, NODE_PER_SECOND)));
   api.use(["/tx", "/explorer"], burstLimit(Math.min(config.BURST_PER_SECOND, EXPLORED_PER_SECOND)));
@@ -69,8 +80,8 @@ function webApi(gateway: Gateway, shown: object): Router {
 
   const session = requireSession(sessions);
   api.use(webAccountRoutes(gateway, session));
-  api.get("/jobs/:job_id/output", session, gateway.output);
-  api.post("/jobs/:job_id/dispute", session, gateway.dispute);
+  api.get("/jobs/:job_id/output", session, shared.output);
+  api.post("/jobs/:job_id/dispute", session, shared.dispute);
   const withAnswer = (found: FoundJob) => ({ ...found.job, answer_seconds: answerSeconds(found) });
   api.use("/jobs", session, jobRoutes(jobReader, withAnswer));
   api.use("/settings", session, settingsRoutes(gateway.webhooks.context));

@@ -5,7 +5,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { configSchema } from "../../api/config.ts";
-import { openApiDocument } from "../../api/openapi/document.ts";
+import { openApiDocument } from "../../api/routes/openapi/document.ts";
 
 const path = (file: string) => fileURLToPath(new URL(`../../docs/${file}`, import.meta.url));
 export const OPENAPI_FILE = path("openapi.json");

@@ -1,7 +1,9 @@
 import express from "express";
 import { pino } from "pino";
 import { errorHandler } from "../../../api/routes/errors.ts";
+import { BODIES_LIMIT } from "../../../api/routes/request.ts";
 import { webApp } from "../../../api/routes/web.ts";
+import { BodyBudget } from "../../../shared/request-body.ts";
 import { serve } from "./serve.ts";
 
 const CONFIG = {
@@ -23,12 +25,11 @@ export async function serveWebApi(answer: (statement: string) => unknown[], part
     webhooks: { context: {} },
     chat: { jobs: { times: {} } },
     workers: { hosts: () => [], states: () => [] },
-    output: unasked,
-    dispute: unasked,
     ...parts,
   };
+  const bodies = new BodyBudget(BODIES_LIMIT);
   const app = express()
-    .use(webApp(gateway as never))
+    .use(webApp(gateway as never, { bodies, output: unasked, dispute: unasked }))
     .use(errorHandler("https://docs.example.com", pino({ level: "silent" })));
   return `${await serve(app)}/app/api`;
 }

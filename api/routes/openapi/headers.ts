@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { address, count, jobId, txHash } from "../schemas/primitives.ts";
+import { address, count, jobId, txHash } from "../../schemas/primitives.ts";
 import { inlineSchema, type Json } from "./json-schema.ts";
 
 const header = (description: string, schema: z.ZodType | Json): Json => ({

@@ -1,9 +1,6 @@
 import type { z } from "zod";
-import { chatRequestSchema } from "../routes/chat-request.ts";
-import { disputeBodySchema, disputeSchema } from "../routes/dispute.ts";
-import { jobsQuerySchema } from "../routes/jobs.ts";
-import { chunkSchema, completionSchema } from "../schemas/completion.ts";
-import { errorSchema } from "../schemas/error.ts";
+import { chunkSchema, completionSchema } from "../../schemas/completion.ts";
+import { errorSchema } from "../../schemas/error.ts";
 import {
   accountSchema,
   jobListSchema,
@@ -12,15 +9,18 @@ import {
   modelListSchema,
   modelSchema,
   statementSchema,
-} from "../schemas/resources.ts";
-import { EVENT_NAMES, EVENTS, type EventName, envelopeSchema } from "../webhooks/events.ts";
+} from "../../schemas/resources.ts";
+import { EVENT_NAMES, EVENTS, type EventName, envelopeSchema } from "../../webhooks/events.ts";
 import {
   createdWebhookSchema,
   deletedWebhookSchema,
   newWebhookSchema,
   webhookListSchema,
   webhookSchema,
-} from "../webhooks/receivers.ts";
+} from "../../webhooks/receivers.ts";
+import { chatRequestSchema } from "../chat-request.ts";
+import { disputeBodySchema, disputeSchema } from "../dispute.ts";
+import { jobsQuerySchema } from "../jobs.ts";
 import { AUTHENTICATED, HEADERS, INDEXED, JOB, some } from "./headers.ts";
 import { componentSchemas, inlineSchema, type Json, ref } from "./json-schema.ts";
 import { errorExamples, ok, responses } from "./responses.ts";

@@ -1,6 +1,6 @@
-import { ERROR_GUIDE } from "../docs/error-guide.ts";
-import { ApiError, ERROR_CODES, type ErrorCode } from "../errors.ts";
-import { detailsExample } from "../schemas/error.ts";
+import { ERROR_GUIDE } from "../../docs/error-guide.ts";
+import { ApiError, ERROR_CODES, type ErrorCode } from "../../errors.ts";
+import { detailsExample } from "../../schemas/error.ts";
 import { AUTHENTICATED, COMMON, JOB, some } from "./headers.ts";
 import { type Json, ref } from "./json-schema.ts";
 
