@@ -1,4 +1,7 @@
-/** What our mined transactions say of jobs, written into their rows: locked, settled, failed, refunded. */
+/**
+ * What the chain says of jobs, written into their rows: locked, settled, failed, refunded, never locked. Nobody else writes these steps. It comes
+ * from the events of our own mined transactions, or from a sweep that read the job.
+ */
 import type { Logger } from "pino";
 import type { Hex } from "viem";
 import { toApiJobId } from "../../protocol/job-id.ts";
@@ -32,6 +35,20 @@ export class JobRecord {
       for (const event of events) this.#note(jobId, event, { hash, blockNumber, blockTime });
     }
   };
+
+  /** The chain refused the job's lock, or will never have it. */
+  async neverLocked(jobId: Hex, why: string): Promise<void> {
+    await this.#store.ended({ jobId, state: "unlocked", failure: why });
+  }
+
+  /** The chain has the end of a job, as a read of it showed; `creditsCharged` of a settled one. */
+  async found(
+    jobId: Hex,
+    end: { state: "settled"; creditsCharged: number } | { state: "failed" | "refunded" },
+  ): Promise<void> {
+    this.#refused.delete(jobId);
+    await this.#store.ended({ jobId, ...end });
+  }
 
   /** Resolves once the newest news of the job are in its row, or after a second. Never rejects. */
   async written(jobId: Hex): Promise<void> {

@@ -383,10 +383,10 @@ async function lockCredits(context: JobContext, input: JobInput): Promise<Lock> 
  * row stays unfinished, and recovery compares the two. An id that the client chose may be a job that runs elsewhere: it
  * is left alone.
  */
-async function noteRefusedLock({ store }: JobContext, input: JobInput, { name }: DecodedRevert): Promise<void> {
+async function noteRefusedLock({ store, record }: JobContext, input: JobInput, { name }: DecodedRevert): Promise<void> {
   const { jobId } = input;
   if (name === "Job_AlreadyExists" && input.authorization === null) await store.refused(jobId, name);
-  else await store.ended({ jobId, state: "unlocked", failure: name });
+  else await record.neverLocked(jobId, name);
 }
 
 /** The client has its 503 already: a lock that still comes through must not keep its credits. */

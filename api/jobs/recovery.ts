@@ -106,7 +106,7 @@ export class Recovery {
   }
 
   async #end(jobId: Hex): Promise<void> {
-    const { store, head, times, refused, workers } = this.#context;
+    const { store, record, head, times, workers } = this.#context;
     // Taken before the job is read: a lock mined after it would be in a later block, when it is void.
     const seen = { block: head.block.timestamp, time: head.time };
     const chain = await this.#parts.rpc.client.readContract({ ...this.#escrow, functionName: "jobOf", args: [jobId] });
@@ -119,18 +119,17 @@ export class Recovery {
       case ChainStatus.None:
         // Until then the lock may still be mined, from a batch that an earlier process sent.
         if (seen.block >= job.validUntil || seen.time > job.validUntil + times.inclusion) {
-          await store.ended({ jobId, state: "unlocked", failure: "the lock was never mined" });
+          await record.neverLocked(jobId, "the lock was never mined");
         }
         return;
       case ChainStatus.Settled:
-        refused.delete(jobId);
         if (!(await this.#keepSettled(job, chain))) return;
         this.#settledSince.delete(jobId);
-        return store.ended({ jobId, state: "settled", creditsCharged: chain.credits });
+        return record.found(jobId, { state: "settled", creditsCharged: chain.credits });
       case ChainStatus.Failed:
+        return record.found(jobId, { state: "failed" });
       case ChainStatus.Refunded:
-        refused.delete(jobId);
-        return store.ended({ jobId, state: chain.status === ChainStatus.Failed ? "failed" : "refunded" });
+        return record.found(jobId, { state: "refunded" });
       case ChainStatus.Disputed:
         // The arbiters end it; clients see what the index has.
         return;
@@ -138,7 +137,7 @@ export class Recovery {
         const open = await this.#openJob(jobId, chain);
         // Ids can be made elsewhere, too: another wallet's or operator's job of this id is none of this row's business.
         if (!isAddressEqual(open.wallet, job.wallet) || open.operator !== this.#context.operator.id) {
-          return store.ended({ jobId, state: "unlocked", failure: "the id is another job's" });
+          return record.neverLocked(jobId, "the id is another job's");
         }
         return open.finalizeFrom === null ? this.#endOpen(job, open) : this.#endProven(job, open, open.finalizeFrom);
       }
