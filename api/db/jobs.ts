@@ -376,18 +376,18 @@ export class JobStore {
 
   /**
    * The chain took operations of these jobs back, or mined them elsewhere, where they can have come to something else. Jobs of this signer that
-   * were over are unfinished again, and this process's; a dispute may be none. `failure` stays, so that a refused job is never charged, and
+   * were over are unfinished again; a dispute may be none. Their owner claims them, if another process has had them. `failure` stays, so that a refused job is never charged, and
    * so does the charge of an answer that is to be settled again.
    */
   async reopen(jobIds: readonly Hex[]): Promise<void> {
     await this.#pool.query(
       `UPDATE job SET state = CASE WHEN state = 'settled' THEN 'settling' WHEN state = 'unlocked' THEN 'locking'
                                    WHEN state IN ('failed', 'refunded') THEN 'pending' ELSE state END,
-                      owner = $2, settlement_tx = NULL, settlement_block = NULL, settled_at = NULL, refund_tx = NULL,
+                      settlement_tx = NULL, settlement_block = NULL, settled_at = NULL, refund_tx = NULL,
                       dispute_tx = NULL, updated_at = now()
-       WHERE job_id = ANY($1) AND gateway = $3
+       WHERE job_id = ANY($1) AND gateway = $2
          AND (state IN ('settled', 'unlocked', 'failed', 'refunded') OR dispute_tx IS NOT NULL)`,
-      [jobIds.map(toApiJobId), this.#owner, this.#self.gateway.toLowerCase()],
+      [jobIds.map(toApiJobId), this.#self.gateway.toLowerCase()],
     );
   }
 

@@ -229,7 +229,7 @@ describe("what a reorganisation takes back", () => {
     await store.locked({ jobId: processing, escrowTx: HASH, lockedAt: 1, credits: 8 });
     await store.taken(taken(processing));
     for (const jobId of [settled, settling, other]) await store.disputed(jobId, dispute);
-    // A later process of the signer: the rows that are open again are its own.
+    // A later process of the signer opens them, and must claim them before it writes.
     const later = process(ONE);
     await later.reopen([settled, settling, unlocked, refunded, processing]);
     const rows = await Promise.all(ids.map((jobId) => later.find(jobId)));
@@ -244,6 +244,8 @@ describe("what a reorganisation takes back", () => {
     const nowhere = { settlementTx: null, settlementBlock: null, settledAt: null, refundTx: null };
     expect(rows[0]).toMatchObject({ ...nowhere, creditsCharged: 9 });
     expect(rows[3]).toMatchObject({ ...nowhere, failure: "job_timeout" });
+    await expect(later.ended({ jobId: settled, ...settlement })).rejects.toBeInstanceOf(JobLost);
+    await later.claimOwn();
     await later.ended({ jobId: settled, ...settlement });
   });
 });
