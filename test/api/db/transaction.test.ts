@@ -2,7 +2,7 @@ import { EventEmitter } from "node:events";
 import type pg from "pg";
 import { pino } from "pino";
 import { afterAll, expect, test } from "vitest";
-import { openDatabase, transaction } from "../../../api/db/pool.ts";
+import { bindToDeployment, openDatabase, transaction } from "../../../api/db/pool.ts";
 import { eventually } from "../../support/api-client.ts";
 import { ownDatabase } from "../../support/database.ts";
 
@@ -49,4 +49,17 @@ test("a query that is never answered fails in its time, and its connection is no
   } finally {
     await impatient.end();
   }
+});
+
+test("a database is bound to the first deployment that uses it, and refused to any other", async () => {
+  const deployment = (chainId: number) => ({
+    chainId,
+    startBlockHash: `0x${"0a".repeat(32)}`,
+    contracts: { InferenceEscrow: `0x${"e5".repeat(20)}` },
+  });
+  await bindToDeployment(pool, deployment(31_337));
+  await bindToDeployment(pool, deployment(31_337));
+  await expect(bindToDeployment(pool, deployment(1))).rejects.toThrow(
+    /holds the jobs of 31337:.* names 1:.*use another database/,
+  );
 });
