@@ -129,7 +129,7 @@ export class Balances {
     const key = wallet.toLowerCase();
     const entry = this.#entries.get(key);
     if (entry && performance.now() - entry.seenAt < FRESH_MS) return this.#balance(entry);
-    // A read that began a moment ago tells no older state than an entry of that age would.
+    // A read under way is shared: on a slow node its answer is older than a second.
     return await (this.#reading.get(key)?.done ?? this.#read(key));
   }
 
@@ -244,7 +244,7 @@ export class Balances {
 
   /** What the settlement of a job gives back; null if the job holds no credits, or the contract would refuse the settlement. */
   #returnOf({ attempt, countedTokens, completion }: SettlingRow, job: ChainJob): Return | null {
-    // A proven job is charged what its worker proved.
+    // A proven job may be charged what its worker proved, which can be all of its lock.
     if (job.status !== ChainStatus.Locked && job.status !== ChainStatus.Acknowledged) return null;
     // The worker of a later attempt has the job, or a reorganisation moved the lock behind the answer.
     if (job.attempt > attempt || completion.completedAt < job.lockedAt) return null;

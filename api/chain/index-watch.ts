@@ -82,9 +82,12 @@ export class IndexWatch {
     try {
       this.#index = await getHead(this.#pool);
     } catch (error) {
-      // Said once: readiness and metrics show how long it lasts.
+      // Logged once; readiness and metrics show that it lasts.
       if (this.#index !== null)
-        this.#logger.warn({ err: error }, "the index cannot be read: transactions are paced as if it were far behind");
+        this.#logger.warn(
+          { err: error },
+          "the index cannot be read: transactions are sent as slowly as if it were far behind",
+        );
       this.#index = null;
     }
   }

@@ -250,7 +250,7 @@ export class Pipeline {
         return "recorded";
       } catch (error) {
         if ((error as { code?: string }).code === UNIQUE_VIOLATION) {
-          // Not known: asked again with the next try.
+          // If the read fails, the next try asks again.
           const known = await outbox.variants(row.nonce).catch(() => null);
           if (known?.some(({ hash }) => hash === row.variants[0]?.hash)) return "recorded";
           if (known !== null) {

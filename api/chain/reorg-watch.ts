@@ -62,7 +62,7 @@ export class ReorgWatch {
     if (lost.length > 0) {
       this.#context.logger.warn(
         { nonces: lost.map((row) => row.nonce) },
-        "a reorganisation took transactions of ours out of their blocks: the same bytes are brought to their end again",
+        "a reorganisation removed our transactions from their blocks: their signed bytes are sent again",
       );
     }
     return lost;

@@ -256,7 +256,7 @@ export class JobLost extends Error {
 
 /** Pause before a write that failed is made again. */
 const RETRY_MS = 250;
-/** A client's leave waits this long for the end of its job. If this process dies first, the operator loses the charge. */
+/** A client's leave is written with the end of its job if that comes within this time. If this process dies before, the job is not charged. */
 const LEAVE_MS = 500;
 
 type Leave = { step: LeftStep; write: () => void; written: PromiseWithResolvers<void> };

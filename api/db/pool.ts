@@ -105,7 +105,7 @@ export async function bindToDeployment(pool: pg.Pool, deployment: Incarnation): 
   });
 }
 
-/** 20 times what the last read took, between 3 s and a minute: whoever asks, all together take a twentieth of one connection. */
+/** 20 times what the last read took, between 3 s and a minute: all callers together use a twentieth of one connection. */
 const longPause = (tookMs: number): number => Math.min(60_000, Math.max(3_000, 20 * tookMs));
 
 /** Answers everybody with one read. The next one begins after a pause that follows from how long the last one took. */
@@ -119,7 +119,7 @@ export function paced<T>(readNow: () => Promise<T>, now = Date.now, pauseAfter =
     const restFor = (pause: number): void => {
       current.until = now() + pause;
     };
-    // A failure is not kept: the database may be back at once.
+    // A failed read is followed by the shortest pause, since the database may be back at once.
     void current.found.then(
       () => restFor(pauseAfter(now() - begun)),
       () => restFor(pauseAfter(0)),

@@ -224,7 +224,9 @@ export async function refund(context: JobContext, jobId: Hex): Promise<Outcome |
     }
     await sleep(REFUND_RETRY_MS);
   }
-  log.error("the chain's time stays behind this machine's clock: the refund is left to whoever calls it");
+  log.error(
+    "the chain's time stays behind this machine's clock: the job is not refunded now, the next sweep tries again",
+  );
   return null;
 }
 
