@@ -125,13 +125,14 @@ async function answer(
     const goesOn = error instanceof ApiError && (error.code === "answer_withheld" || error.cause instanceof JobLost);
     if (error instanceof ApiError && !goesOn) await once?.release();
   };
-  const jobId = once?.jobId ?? newJobId();
-  describeSpan({ "job.id": toApiJobId(jobId), "gen_ai.request.model": plan.model.id });
   let run: JobRun | undefined;
   const sent = new SentText();
   try {
     const stages = new Stages(response.req.receivedAt);
     const admitted = await admit(dependencies.jobs, plan);
+    // Made as late as it can be: until the lock is mined, the job is missing in lists behind newer ids.
+    const jobId = once?.jobId ?? newJobId();
+    describeSpan({ "job.id": toApiJobId(jobId), "gen_ai.request.model": plan.model.id });
     run = new JobRun(dependencies.jobs, {
       ...admitted,
       wallet: plan.wallet,
