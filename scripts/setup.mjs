@@ -109,8 +109,11 @@ async function install() {
       const { code, output } = await run("npm", [...node, "ci", "--ignore-scripts", "--loglevel=error"], env);
       if (code === 0) return complete("");
       const hint = HINTS.find(([pattern]) => pattern.test(output))?.[1];
-      if (hint === undefined && left > 1) continue;
       const said = output.split("\n").filter((line) => line.trim() && !/^npm error\s*$/.test(line));
+      if (hint === undefined && left > 1) {
+        console.log(`npm ci failed, and is tried once more: ${said[0] ?? `code ${code}`}`);
+        continue;
+      }
       const help = hint ?? "read npm's message, and run the command again";
       throw new Error(`The packages could not be installed.\n${said.slice(0, 15).join("\n")}\nWhat to do: ${help}.`);
     }
