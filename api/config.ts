@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { isAddress, isHex } from "viem";
 import { z } from "zod";
 import { type Deployment, parseDeployment } from "../protocol/deployment.ts";
-import { isNodeUrl, NODE_URL_HELP } from "../shared/node-url.ts";
+import { count, databaseUrl, nodeUrl, port, readSettings } from "../shared/settings.ts";
 import { type EndpointPolicy, parseNetworks } from "./outbound/address.ts";
 
 /** The local development chain. */
@@ -12,7 +12,6 @@ const list = z
   .string()
   .default("")
   .transform((text) => text.split(",").filter((one) => one !== ""));
-const port = z.coerce.number().int().min(0).max(65_535);
 const key = z.custom<`0x${string}`>((v) => isHex(v) && v.length === 66, "must be 0x and 64 hex digits");
 const MASTER_KEY = /^[0-9a-fA-F]{64}$/;
 const delays = z
@@ -31,17 +30,7 @@ const networks = z.string().transform((text, context) => {
     return z.NEVER;
   }
 });
-/** Libraries read a '%' that starts no escape in different ways. The log could then not tell which password it has to hide. */
-const databaseUrl = z
-  .string()
-  .regex(/^postgres(ql)?:\/\//, "must begin with postgres://")
-  .refine(
-    isDecodable,
-    "a '%' in it (of the password?) starts no escape: write each '%' as %25, '@' as %40, '/' as %2F",
-  );
 const positive = (fallback: number) => z.coerce.number().positive().default(fallback);
-/** Also of seconds on the chain, which counts in whole ones. */
-const count = (fallback: number) => z.coerce.number().int().positive().default(fallback);
 const countFromZero = (fallback: number) => z.coerce.number().int().min(0).default(fallback);
 const whole = (fallback: bigint, least: bigint) =>
   z
@@ -56,11 +45,7 @@ export const configSchema = z.object({
   API_PORT: port.default(4000).describe("port to listen on"),
   API_HOST: z.string().default("127.0.0.1").describe("address to listen on"),
   DATABASE_URL: databaseUrl.describe("PostgreSQL, a direct connection. Secret"),
-  RPC_URL: z
-    .url({ protocol: /^https?$/ })
-    .refine(isNodeUrl, NODE_URL_HELP)
-    .describe("JSON-RPC of the chain; special characters of a password as `%40`. Secret"),
-  WS_URL: z.url().optional().describe("not used; the indexer's"),
+  RPC_URL: nodeUrl(/^https?$/).describe("JSON-RPC of the chain; special characters of a password as `%40`. Secret"),
   DEPLOYMENT_FILE: z.string().min(1).describe("written by `scripts/deploy.ts`"),
   GATEWAY_PRIVATE_KEY: key.describe("signs transactions and assignments, one process for each key. Secret"),
   MASTER_KEY: z
@@ -182,14 +167,7 @@ export type Config = Omit<z.infer<typeof configSchema>, "BASE_URL" | "APP_URL" |
 
 /** Reads the environment. Throws one message that names every wrong variable and never prints a value. */
 export function readConfig(env: NodeJS.ProcessEnv): Config {
-  const result = configSchema.safeParse(env);
-  if (!result.success) {
-    const lines = result.error.issues.map((issue) => `  ${issue.path.join(".")}: ${issue.message}`);
-    throw new Error(
-      `The gateway's environment is not usable:\n${lines.join("\n")}\nSee docs/operations/settings.md for every setting.`,
-    );
-  }
-  const values = result.data;
+  const values = readSettings(configSchema, env, "gateway");
   if (values.PRIORITY_FEE_WEI > values.FEE_CAP_WEI) {
     throw new Error(
       "PRIORITY_FEE_WEI is above FEE_CAP_WEI, so no fee could be offered. Lower it, or raise FEE_CAP_WEI.",
@@ -214,15 +192,6 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     DOCS_URL: values.DOCS_URL ?? `${BASE_URL}/docs`,
     deployment,
   };
-}
-
-function isDecodable(text: string): boolean {
-  try {
-    decodeURIComponent(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** Which endpoints of workers and webhooks this gateway may ask. */

@@ -1,14 +1,6 @@
 /**
  * Starts the indexer. It finds this build's schema, and checks that the stored index belongs to the chain. It runs Ponder in
- * this process, so that SIGINT and SIGTERM reach Ponder and it ends in order.
- *
- * DATABASE_URL, RPC_URL, DEPLOYMENT_FILE   required
- * WS_URL              the node's WebSocket; without it the chain is polled
- * INDEXER_POLL_MS     how often it is polled then; default 250
- * INDEXER_RPC_PER_SECOND  most requests to the node a second; default 500, lower it for a metered node
- * INDEXER_PORT        /ready, /health, /status, /metrics; default 42069
- * INDEXER_HOST        default 127.0.0.1
- * INDEXER_LOG_LEVEL   Ponder's own log; default warn
+ * this process, so that SIGINT and SIGTERM reach Ponder and it ends in order. launch/environment.ts has its settings.
  */
 import { createServer } from "node:net";
 import { fileURLToPath } from "node:url";

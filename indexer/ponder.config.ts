@@ -32,7 +32,7 @@ export default createConfig({
   chains: {
     settlement: {
       id: chainId,
-      rpc: endpoints(env("RPC_URL"), Number(process.env.INDEXER_RPC_PER_SECOND || 500)),
+      rpc: endpoints(env("RPC_URL"), Number(env("INDEXER_RPC_PER_SECOND"))),
       // New blocks are announced by launch/head-feed.ts, whether or not the node has a WebSocket.
       ws: env("INDEXER_HEADS_URL"),
     },

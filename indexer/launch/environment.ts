@@ -1,56 +1,61 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
+import { z } from "zod";
 import { type Deployment, parseDeployment } from "../../protocol/deployment.ts";
-import { nodeAddress, nodeUrlFault } from "../../shared/node-url.ts";
+import { nodeAddress } from "../../shared/node-url.ts";
 import { type Redact, redactor, secretsOfDatabaseUrl, secretsOfUrl } from "../../shared/redact.ts";
+import { count, databaseUrl, nodeUrl, port, readSettings } from "../../shared/settings.ts";
 
 /** Something that a person has to put right; printed without a stack. */
 export class LaunchError extends Error {}
 
-export type Environment = {
-  databaseUrl: string;
-  rpcUrl: string;
-  wsUrl: string | undefined;
-  pollMs: number;
-  host: string;
-  port: number;
-  logLevel: string;
-  deployment: Deployment;
-};
+const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal"] as const;
+
+/** The environment. */
+export const settingsSchema = z.object({
+  DATABASE_URL: databaseUrl.describe("PostgreSQL, as the gateway has it. Secret"),
+  RPC_URL: nodeUrl(/^https?$/).describe("JSON-RPC of the chain, as the gateway has it. Secret"),
+  WS_URL: nodeUrl(/^wss?$/)
+    .optional()
+    .describe("the node's WebSocket; without it the node is polled. Secret"),
+  DEPLOYMENT_FILE: z.string().min(1).describe("written by `scripts/deploy.ts`"),
+  INDEXER_POLL_MS: count(250).describe("how often the node is polled then"),
+  INDEXER_RPC_PER_SECOND: count(500).describe("most requests to the node a second. **Choose it** for a metered node"),
+  INDEXER_HOST: z.string().default("127.0.0.1").describe("address to listen on"),
+  INDEXER_PORT: port.min(1).default(42_069).describe("port of `/ready`, `/health`, `/status`, `/metrics`"),
+  INDEXER_LOG_LEVEL: z.enum(LOG_LEVELS).default("warn").describe("of Ponder, trace to fatal; `info` is a line a block"),
+});
+
+export type Environment = ReturnType<typeof readEnvironment>;
 
 /**
- * Reads the settings and leaves them in `process.env` as ponder.config.ts expects them. Throws a LaunchError that names the setting and no
+ * Reads the settings and leaves them in `process.env` as ponder.config.ts expects them. Throws a LaunchError that names each wrong setting, and no
  * secret of it.
  */
-export function readEnvironment(env: NodeJS.ProcessEnv): Environment {
-  const missing = ["DATABASE_URL", "RPC_URL", "DEPLOYMENT_FILE"].filter((name) => !env[name]);
-  if (missing.length > 0) throw new LaunchError(`${missing.join(", ")} must be set (docs/indexer.md)`);
-  const { DATABASE_URL = "", RPC_URL = "", DEPLOYMENT_FILE = "" } = env;
-  checkNodeUrl("RPC_URL", RPC_URL);
-  const wsUrl = env.WS_URL || undefined;
-  if (wsUrl !== undefined) checkNodeUrl("WS_URL", wsUrl);
-  const file = resolve(DEPLOYMENT_FILE);
+export function readEnvironment(env: NodeJS.ProcessEnv) {
+  const settings = checked(env);
+  const file = resolve(settings.DEPLOYMENT_FILE);
   env.DEPLOYMENT_FILE = file;
-  const port = Number(env.INDEXER_PORT ?? 42069);
-  if (!Number.isInteger(port) || port < 1 || port > 65_535)
-    throw new LaunchError(`INDEXER_PORT is no port: ${env.INDEXER_PORT}`);
+  env.INDEXER_RPC_PER_SECOND = String(settings.INDEXER_RPC_PER_SECOND);
   return {
-    databaseUrl: DATABASE_URL,
-    rpcUrl: RPC_URL,
-    wsUrl,
-    pollMs: Number(env.INDEXER_POLL_MS || 250),
-    host: env.INDEXER_HOST ?? "127.0.0.1",
-    port,
-    // Ponder's "info" is a line a block.
-    logLevel: env.INDEXER_LOG_LEVEL ?? "warn",
+    databaseUrl: settings.DATABASE_URL,
+    rpcUrl: settings.RPC_URL,
+    wsUrl: settings.WS_URL,
+    pollMs: settings.INDEXER_POLL_MS,
+    host: settings.INDEXER_HOST,
+    port: settings.INDEXER_PORT,
+    logLevel: settings.INDEXER_LOG_LEVEL,
     deployment: readDeployment(file),
   };
 }
 
-/** Both are split into address and login only when something asks the node: what is wrong with them must be said before. */
-function checkNodeUrl(setting: string, url: string): void {
-  const fault = nodeUrlFault(url, setting);
-  if (fault !== null) throw new LaunchError(fault);
+function checked({ WS_URL, ...others }: NodeJS.ProcessEnv) {
+  try {
+    // An empty one is none: whoever starts the indexer can turn off the one of a file of settings.
+    return readSettings(settingsSchema, WS_URL ? { ...others, WS_URL } : others, "indexer");
+  } catch (error) {
+    throw new LaunchError((error as Error).message);
+  }
 }
 
 function readDeployment(file: string): Deployment {

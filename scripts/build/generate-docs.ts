@@ -1,11 +1,13 @@
 /**
- * Writes `docs/openapi.json` from the schemas of requests and answers, and `docs/operations/settings.md` from that of the gateway's settings.
+ * Writes `docs/openapi.json` from the schemas of requests and answers, and `docs/operations/settings.md` from those of the gateway's and the indexer's settings.
  * `--check` only says which of the committed files is out of date.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import type { z } from "zod";
 import { configSchema } from "../../api/config.ts";
 import { openApiDocument } from "../../api/routes/openapi/document.ts";
+import { settingsSchema as indexerSchema } from "../../indexer/launch/environment.ts";
 
 const path = (file: string) => fileURLToPath(new URL(`../../docs/${file}`, import.meta.url));
 export const OPENAPI_FILE = path("openapi.json");
@@ -16,12 +18,16 @@ export function openApiText(): string {
   return `${JSON.stringify(openApiDocument("http://127.0.0.1:4000"), null, 2)}\n`;
 }
 
-export function settingsText(): string {
-  const gateway = Object.entries(configSchema.shape).map(([name, field]) => {
+function settingsTable(schema: z.ZodObject<Record<string, z.ZodType>>): string {
+  const rows = Object.entries(schema.shape).map(([name, field]) => {
     const { success, data } = field.safeParse(undefined);
     const fallback = success ? String(data ?? "") : "**must be set**";
     return `| \`${name}\` | ${field.description} | ${fallback} |`;
   });
+  return ["| variable | meaning | default |", "| --- | --- | --- |", ...rows].join("\n");
+}
+
+export function settingsText(): string {
   return `# Settings
 
 <!-- Written by scripts/build/generate-docs.ts. Do not edit. -->
@@ -30,9 +36,7 @@ Everything comes from the environment. A process with a wrong or missing value e
 
 ## Gateway
 
-| variable | meaning | default |
-| --- | --- | --- |
-${gateway.join("\n")}
+${settingsTable(configSchema)}
 
 ### Private networks
 
@@ -44,19 +48,13 @@ ${gateway.join("\n")}
 
 ## Indexer
 
-\`DATABASE_URL\`, \`RPC_URL\` and \`DEPLOYMENT_FILE\` as the gateway has them. Its port has no authentication: keep it inside.
+Its port has no authentication: keep it inside.
 
-| variable | meaning | default |
-| --- | --- | --- |
-| \`WS_URL\` | the node's WebSocket; without it the node is polled | |
-| \`INDEXER_POLL_MS\` | how often the node is polled then | 250 |
-| \`INDEXER_RPC_PER_SECOND\` | most requests to the node a second. **Choose it** for a metered node | 500 |
-| \`INDEXER_HOST\`, \`INDEXER_PORT\` | address of \`/ready\`, \`/health\`, \`/status\`, \`/metrics\` | 127.0.0.1, 42069 |
-| \`INDEXER_LOG_LEVEL\` | of Ponder; \`info\` is a line a block | warn |
+${settingsTable(indexerSchema)}
 
 ## Traces
 
-Gateway and worker send [traces](watch.md#traces) by OTLP/HTTP (JSON), with the variables of [OpenTelemetry](https://opentelemetry.io/docs/specs/otel/protocol/exporter/).
+Gateway and worker send [traces](watch.md#traces) by OTLP/HTTP (JSON). OpenTelemetry's library reads [its variables](https://opentelemetry.io/docs/specs/otel/protocol/exporter/), these among them.
 
 | variable | meaning | default |
 | --- | --- | --- |

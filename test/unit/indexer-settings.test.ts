@@ -1,4 +1,4 @@
-/** What the indexer says of a node's URL that cannot be read, before it starts anything. */
+/** What the indexer says of settings that it cannot use, before it starts anything. */
 import { describe, expect, it } from "vitest";
 import { LaunchError, readEnvironment } from "../../indexer/launch/environment.ts";
 
@@ -10,7 +10,7 @@ const settings = {
 };
 
 /** The error that its operator reads. */
-function refusal(more: Partial<typeof settings>): Error {
+function refusal(more: NodeJS.ProcessEnv): Error {
   try {
     readEnvironment({ ...settings, ...more });
   } catch (error) {
@@ -21,16 +21,32 @@ function refusal(more: Partial<typeof settings>): Error {
 
 describe.each(["RPC_URL", "WS_URL"] as const)("%s of the indexer", (name) => {
   it.each([
-    ["with a bare '%' in its password", "wss://user:100%secret@node.example.com", /: a '%' .*write each '%' as %25/],
-    ["that is no URL", "//user:secret@node.example.com", / is not a URL$/],
+    ["with a bare '%' in its password", "wss://user:100%secret@node.example.com", /RL: a '%' .*write each '%' as %25/],
+    ["that is no URL", "//user:secret@node.example.com", /RL: Invalid URL\n/],
   ])("%s is refused by its name, without a stack, and is not shown", (_what, url, why) => {
-    const error = refusal({ [name]: url });
+    const error = refusal({ [name]: name === "RPC_URL" ? url.replace("wss:", "https:") : url });
     const { message } = error;
     expect(error).toBeInstanceOf(LaunchError);
     expect(message).toMatch(why);
-    expect(message.startsWith(name)).toBe(true);
+    expect(message).toContain(`\n  ${name}: `);
     expect(message).not.toContain("secret");
   });
+});
+
+it("every setting that is wrong is named at once, with what it must be and without its value", () => {
+  const { DATABASE_URL: _, ...rest } = settings;
+  const wrong = {
+    INDEXER_POLL_MS: "abc",
+    INDEXER_RPC_PER_SECOND: "0",
+    INDEXER_PORT: "70000",
+    INDEXER_LOG_LEVEL: "loud",
+  };
+  expect(() => readEnvironment({ ...rest, ...wrong })).toThrow(
+    /^The indexer's environment is not usable:\n {2}DATABASE_URL: .*\n {2}INDEXER_POLL_MS: .*number.*\n {2}INDEXER_RPC_PER_SECOND: .*\n {2}INDEXER_PORT: .*\n {2}INDEXER_LOG_LEVEL: .*"warn".*\nSee docs\/operations\/settings.md/,
+  );
+  expect(refusal({ DATABASE_URL: "mysql://localhost/x" }).message).toMatch(
+    /\n {2}DATABASE_URL: must begin with postgres:/,
+  );
 });
 
 it("an empty WS_URL is none", () => {
