@@ -36,7 +36,7 @@ import { WorkerClient } from "./jobs/worker-client.ts";
 import { WorkerCover } from "./jobs/worker-cover.ts";
 import { WorkerPool } from "./jobs/worker-pool.ts";
 import { Metrics } from "./observe/metrics.ts";
-import { pruneLog } from "./webhooks/delivery-log.ts";
+import { eraseOldSecrets, pruneLog } from "./webhooks/delivery-log.ts";
 import { WebhookService, webhookSettings } from "./webhooks/service.ts";
 
 /** Longer than a worker works on a trial. */
@@ -216,7 +216,10 @@ export async function startGateway(
   const stopHousekeeping = startHousekeeping(
     { jobs: store, idempotency, disputes, incidents },
     config.OUTPUT_RETENTION_HOURS,
-    () => pruneLog(pool, config.WEBHOOK_LOG_DAYS),
+    {
+      "deliveries of webhooks": () => pruneLog(pool, config.WEBHOOK_LOG_DAYS),
+      "replaced secrets of webhooks": () => eraseOldSecrets(pool),
+    },
     logger,
   );
   webhooks.start();
@@ -236,12 +239,11 @@ export async function startGateway(
   const stop = async (timeoutMs: number): Promise<void> => {
     phase.accepting = false;
     phase.stopping = true;
-    const webhooksStopped = webhooks.stop(timeoutMs);
+    const alsoStopped = [webhooks.stop(timeoutMs), stopHousekeeping()];
     store.hurry();
     await runs.ended(timeoutMs);
     recovery.stop();
     desk.stop();
-    stopHousekeeping();
     index.stop();
     await pipeline.stop(timeoutMs);
     workers.stop();
@@ -252,7 +254,7 @@ export async function startGateway(
     operator.stop();
     head.stop();
     await signerLock.release();
-    await webhooksStopped;
+    await Promise.all(alsoStopped);
   };
   metrics.observe({
     pipeline,

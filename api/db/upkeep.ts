@@ -90,31 +90,37 @@ export const urlContext = (id: string): string => `${id} url`;
 const INTERVAL_MS = 60_000;
 /** Rows of ended jobs overlay the index and hold what a dispute needs; both are over long before this. */
 const KEEP_ENDED_DAYS = 7;
-/** A worker's past shows for as long as it matters to whoever routes to it. */
+/** Incidents of a worker count for this long in its public record. */
 const KEEP_INCIDENTS_DAYS = 90;
 
+type Stores = { jobs: JobStore; idempotency: IdempotencyStore; disputes: DisputeStore; incidents: IncidentStore };
+
 /**
- * Erases what has had its time: answers, idempotency keys, rows of ended jobs, old incidents, and what `others` erase. Returns how to stop it.
+ * Erases each minute what has had its time; `others` by what they erase. One that fails keeps none of the others from its work. Returns how to
+ * stop it, which resolves when the running round is over.
  */
 export function startHousekeeping(
-  stores: { jobs: JobStore; idempotency: IdempotencyStore; disputes: DisputeStore; incidents: IncidentStore },
+  { jobs, idempotency, disputes, incidents }: Stores,
   retentionHours: number,
-  others: () => Promise<void>,
+  others: Record<string, () => Promise<unknown>>,
   logger: Logger,
-): () => void {
-  const { jobs, idempotency, disputes, incidents } = stores;
-  const tidy = async () => {
-    try {
-      await jobs.eraseExpiredOutputs();
-      await jobs.deleteEnded(KEEP_ENDED_DAYS);
-      await idempotency.prune(retentionHours);
-      await disputes.prune(KEEP_ENDED_DAYS);
-      await incidents.prune(KEEP_INCIDENTS_DAYS);
-      await others();
-    } catch (error) {
-      logger.warn({ err: error }, "what is out of date could not be erased; the next round tries again");
+): () => Promise<void> {
+  const all: Record<string, () => Promise<unknown>> = {
+    answers: () => jobs.eraseExpiredOutputs(),
+    "rows of ended jobs": () => jobs.deleteEnded(KEEP_ENDED_DAYS),
+    "idempotency keys": () => idempotency.prune(retentionHours),
+    "requests for disputes": () => disputes.prune(KEEP_ENDED_DAYS),
+    incidents: () => incidents.prune(KEEP_INCIDENTS_DAYS),
+    ...others,
+  };
+  const round = async () => {
+    for (const [what, erase] of Object.entries(all)) {
+      try {
+        await erase();
+      } catch (error) {
+        logger.warn({ err: error }, `${what} whose time is over could not be erased; the next minute tries again`);
+      }
     }
   };
-  const { stop } = repeat(tidy, INTERVAL_MS);
-  return () => void stop();
+  return repeat(round, INTERVAL_MS).stop;
 }

@@ -254,7 +254,7 @@ export async function listUpkeep({ pool }: WebhookContext, wallet: string): Prom
 const PRUNE_BATCH = 5_000;
 
 /**
- * Deletes secrets that were replaced, deliveries that ended that many days ago, with their attempts, and older events that no
+ * Deletes deliveries that ended that many days ago, with their attempts, and older events that no
  * delivery names any more. The derivation never goes back so far (its watermark is persistent), so it makes none of them again.
  */
 export async function pruneLog(pool: pg.Pool, days: number): Promise<void> {
@@ -267,5 +267,9 @@ export async function pruneLog(pool: pg.Pool, days: number): Promise<void> {
   ]) {
     while ((await pool.query(batch, [days])).rowCount === PRUNE_BATCH);
   }
+}
+
+/** Erases secrets that were replaced, once their time is over. */
+export async function eraseOldSecrets(pool: pg.Pool): Promise<void> {
   await pool.query("UPDATE webhook SET old_secret = NULL, old_secret_until = NULL WHERE old_secret_until < now()");
 }

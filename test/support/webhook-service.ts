@@ -44,7 +44,6 @@ export class Webhooks {
       perWebhook: 16,
       timeoutMs: 10_000,
       delaysMs: [100, 100, 100, 100],
-      logDays: 30,
       ...settings,
     };
     const { pool, metrics } = this;
