@@ -86,7 +86,8 @@ export const ERROR_GUIDE: Record<ErrorCode, ErrorEntry> = {
     fix: "The message says which. Use a new key or id for a new request; a wallet can also open a dispute itself, for a bond.",
   },
   job_not_settled: {
-    cause: "The job has not reached the state that the request needs. A dispute waits 30 seconds for the settlement.",
+    cause:
+      "The job has not reached the state that the request needs. A dispute waits for the settlement, 30 seconds as a rule.",
     fix: "Send it again; a repeated dispute counts from its first arrival.",
     retry: "Yes, a little later.",
   },
@@ -119,9 +120,8 @@ export const ERROR_GUIDE: Record<ErrorCode, ErrorEntry> = {
     retry: "Yes, after `details.retry_after` seconds.",
   },
   service_unavailable: {
-    cause:
-      "The settlement chain or a part of the service is out of reach, or the worker broke off. Nothing is charged.",
-    fix: "Retry.",
+    cause: "The settlement chain or a part of the service is out of reach, or the worker broke off.",
+    fix: "Retry. Nothing is charged, but look at the job where `details.job_id` names one: another gateway may have ended it with an answer.",
     retry: "Yes, after `Retry-After` seconds where given.",
   },
   answer_withheld: {

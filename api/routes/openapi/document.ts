@@ -179,8 +179,8 @@ export const PATHS: Record<string, Record<string, Json>> = {
     get: operation("listJobs", "Jobs", "List jobs", {
       description:
         "Jobs of the key's wallet, newest first, in the order of their ids, which begin with their time. Filters and cursors combine " +
-        "freely; `next_cursor` is the next `before`, or the next `after` where only `after` was given. A job can appear behind newer ids until its " +
-        "lock is mined (20 s). With a status filter a page can be shorter than `limit` although `has_more` is true.",
+        "freely; `next_cursor` is the next `before`, or the next `after` where only `after` was given. A job appears when its lock is mined, so it " +
+        "can appear behind newer ids: 100 s after it was made as a rule, with an authorization until that expires. With a status filter a page can be shorter than `limit` although `has_more` is true.",
       parameters: queryParameters(jobsQuerySchema),
       responses: responses({ "200": ok("One page.", "JobList", { ...AUTHENTICATED, ...INDEXED }) }),
     }),
