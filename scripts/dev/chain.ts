@@ -54,13 +54,14 @@ export async function startChain(parts: Parts, options: ChainOptions): Promise<s
   const { state, cache, mark } = chainFiles(parts.dataDir);
   // Each dump writes the whole chain, 20 ms of processor time a megabyte: a long one is dumped less often.
   const interval = Math.min(120, Math.max(10, (statSync(state, { throwIfNoEntry: false })?.size ?? 0) / 1_000_000));
+  const kept = ["--state", state, "--state-interval", String(Math.round(interval))];
   const url = `http://127.0.0.1:${port}`;
   const spec: PartSpec = {
     name: "chain",
     command: file,
     args: [
       ["--host", "127.0.0.1", "--port", String(port), "--chain-id", String(DEV_CHAIN_ID)],
-      temporary ? [] : ["--state", state, "--state-interval", String(Math.round(interval))],
+      temporary ? (existsSync(state) ? ["--load-state", state] : []) : kept,
       ["--timestamp", String(GENESIS_TIME)],
       // By default anvil keeps 500 states in memory and thousands more on disk. Blocks, transactions, receipts and logs are kept in full
       // either way; only old *state* is dropped, and these many blocks remain for reorganisations.

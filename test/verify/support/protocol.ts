@@ -64,7 +64,7 @@ type Call = { functionName: string; args: readonly unknown[] };
 
 /** Deploys, registers two workers, and gives the client 100,000 credits. */
 export async function startProtocol(windows: Record<string, number> = {}) {
-  const chain = await startChain(windows);
+  const chain = await startChain(windows, true);
   const { rpc } = chain;
   const { contracts } = chain.deployment;
   const registered = [WORKER_KEY, OTHER_WORKER_KEY].map((privateKey) => newWorker(privateKey, ["qwen3-8b"]));

@@ -43,12 +43,16 @@ const createNode = (rpcUrl: string) =>
     .extend(publicActions)
     .extend(walletActions);
 
-/** A stack's chain with the contracts and nothing else; a wallet that holds 100,000 credits. */
-export async function startChain(windows: Record<string, number> = {}) {
+/**
+ * A stack's chain with the contracts and nothing else; a wallet that holds 100,000 credits. `temporary`: the node never writes its chain, which
+ * takes seconds where it is long.
+ */
+export async function startChain(windows: Record<string, number> = {}, temporary = false) {
   const stack = await startTestStack({
     parts: only("chain", "contracts"),
     workers: [],
     windows,
+    temporary,
     gatewayKeys: [toHex(secondGateway.getHdKey().privateKey as Uint8Array)],
   });
   const { info, deploymentFile } = stack;
