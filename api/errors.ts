@@ -95,7 +95,7 @@ const WEB_TABLE = {
   not_built: 503,
 } as const;
 
-export type WebErrorCode = keyof typeof WEB_TABLE;
+type WebErrorCode = keyof typeof WEB_TABLE;
 
 /** An error of the web application's routes. Its body has `error.code` and `error.message` as the API's errors do. */
 export class WebError extends Error {

@@ -61,7 +61,7 @@ export function readWorkers(file: string): WorkerEntry[] {
   throw new ConfigError(`${file} is not a list of workers:\n${z.prettifyError(workers.error)}`);
 }
 
-export type Registrar = {
+type Registrar = {
   client: PublicClient;
   wallet: WalletClient<Transport, undefined, Account>;
   deployment: Deployment;

@@ -51,7 +51,7 @@ const keystoreSchema = z.object({
     mac: bytes(32),
   }),
 });
-export type Keystore = z.infer<typeof keystoreSchema>;
+type Keystore = z.infer<typeof keystoreSchema>;
 
 /** About a quarter of a second and 128 MB for each guess. */
 const COST = { n: 2 ** 17, r: 8, p: 1 };

@@ -164,7 +164,7 @@ const DEVELOPMENT_KEY = "0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a
 const POLL_MS = 3_000;
 
 /** What an owner needs for its transactions: stake in millionths of an SVC, and gas for so many of them. */
-export type Need = { owner: Address; stake: bigint; steps: number };
+type Need = { owner: Address; stake: bigint; steps: number };
 
 /**
  * Waits until the owner has the stake and the gas that it needs. A development chain gives them; elsewhere the operator is told

@@ -36,7 +36,7 @@ const recordSchema = z.object({
   /** When the worker finished, chain time in Unix seconds: up to a block later than the signed time, which is that of a block. */
   finishedAt: z.number(),
 });
-export type CompletionRecord = z.infer<typeof recordSchema>;
+type CompletionRecord = z.infer<typeof recordSchema>;
 /** As it is written: `text` is the encrypted answer, in base64. Version 1 has it as it is. */
 const storedSchema = recordSchema.extend({ version: z.union([z.literal(1), z.literal(2)]) });
 /** The same without the answer: what is kept in memory. */

@@ -8,10 +8,10 @@ const PREFIX = "svc_live_";
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 const FORMAT = /^svc_live_[A-Za-z0-9]{32}$/;
 
-export type KeyOwner = { wallet: string; createdAt: Date; suspended: boolean };
+type KeyOwner = { wallet: string; createdAt: Date; suspended: boolean };
 
 /** What can be shown of a wallet's key: its last four characters, never more. */
-export type KeySummary = {
+type KeySummary = {
   hint: string;
   createdAt: Date;
   /** To the minute; refused requests count. */

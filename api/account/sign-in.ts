@@ -75,7 +75,7 @@ type Audience = { origin: string; chainId: number };
 const CLOCK_SKEW_MS = 120_000;
 
 /** A signed sign-in message, and the address of the client that sent it. */
-export type SignIn = { message: string; signature: Hex; from: string };
+type SignIn = { message: string; signature: Hex; from: string };
 
 export type SignInCheck = { audience: Audience; nonces: Nonces; contracts: ContractSignatures };
 

@@ -16,7 +16,7 @@ const KEEPALIVE = { idleSeconds: 5, probes: 10 };
 export type LockSpace = { databaseUrl: string; chainId: number; timeoutMs?: number };
 
 /** A signer that no other process uses until `lost` is aborted: its connection broke, or `release` was called. */
-export type HeldSigner = { readonly lost: AbortSignal; release(): Promise<void> };
+type HeldSigner = { readonly lost: AbortSignal; release(): Promise<void> };
 
 /** Number of a signer's advisory lock. */
 export function signerLockKey(chainId: number, signer: Address): bigint {

@@ -37,7 +37,7 @@ export type SigningContext = {
 export type Sending = { context: SigningContext; broadcaster: Broadcaster; stopping: () => boolean };
 
 /** Outcome of one nonce: mined as one of our variants, or used by a transaction that is not ours. `abandoned`: the process stops. */
-export type NonceOutcome = { status: "mined"; receipt: RawReceipt } | { status: "foreign" } | { status: "abandoned" };
+type NonceOutcome = { status: "mined"; receipt: RawReceipt } | { status: "foreign" } | { status: "abandoned" };
 
 const POLL_MS = 100;
 /** Pause after the node did not answer, or not clearly. */

@@ -50,7 +50,7 @@ export async function listJobsNamed(reader: Reader, ids: readonly Hex[]): Promis
 
 const { kind, blockNumber, blockTime, txHash, data } = EVENT;
 const LISTED_EVENT = { kind, blockNumber, blockTime, txHash, jobId: column<Hex | null>() };
-export type ListedEvent = RowOf<typeof LISTED_EVENT>;
+type ListedEvent = RowOf<typeof LISTED_EVENT>;
 
 const EVENTS = `SELECT ${select(LISTED_EVENT)} FROM ${view("protocol_event")}`;
 

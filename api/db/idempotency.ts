@@ -5,7 +5,7 @@ import { toApiJobId } from "../../protocol/job-id.ts";
 import { CHAIN_JOB_ID } from "./pool.ts";
 
 /** Whose request it is, under which key, and its body as it came. */
-export type IdempotentRequest = { wallet: string; key: string; body: Buffer };
+type IdempotentRequest = { wallet: string; key: string; body: Buffer };
 
 /** An earlier request's claim on a key, so many milliseconds ago, for this job. */
 export type EarlierClaim = { jobId: Hex; ageMs: number };

@@ -130,12 +130,12 @@ export const newJobsJson = (jobs: readonly NewJob[]): string =>
 // ---------------------------------------------------------------- steps
 
 /** A mined lock. */
-export type LockedStep = { jobId: Hex; escrowTx: Hex; lockedAt: number; credits: number };
+type LockedStep = { jobId: Hex; escrowTx: Hex; lockedAt: number; credits: number };
 /** A worker and the attempt that it is offered, or has `acknowledged`. */
-export type TakenStep = { jobId: Hex; worker: Address; attempt: number; acknowledged: boolean };
+type TakenStep = { jobId: Hex; worker: Address; attempt: number; acknowledged: boolean };
 /** The text that a client had been sent when its connection ended. */
-export type LeftStep = { jobId: Hex; sentHash: Hex; sentComplete: boolean };
-export type AnsweredStep = {
+type LeftStep = { jobId: Hex; sentHash: Hex; sentComplete: boolean };
+type AnsweredStep = {
   jobId: Hex;
   worker: Address;
   attempt: number;
@@ -149,7 +149,7 @@ export type AnsweredStep = {
   retentionHours: number;
 };
 /** How a job ended, with what is known of it: the settlement's transaction, block, time and charge, or the transaction that returned the credits. */
-export type EndedStep = {
+type EndedStep = {
   jobId: Hex;
   state: "settled" | "failed" | "refunded" | "unlocked";
   settlementTx?: Hex;

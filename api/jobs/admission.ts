@@ -24,7 +24,7 @@ const SECONDS_PER_DAY = 86_400;
 export type RequestAuthorization = { signed: ClientAuthorization; body: Buffer };
 
 /** What a body asks for. Without `maxTokens` it has the default. */
-export type RequestedJob = { model: string; maxTokens: number | undefined; request: Omit<ChatRequest, "max_tokens"> };
+type RequestedJob = { model: string; maxTokens: number | undefined; request: Omit<ChatRequest, "max_tokens"> };
 
 /** What a valid request asks for. */
 export type PlannedJob = {
@@ -37,7 +37,7 @@ export type PlannedJob = {
 };
 
 /** A job whose credits may be locked: its request with the limit it runs under, the credits, and the checked authorization, if there is one. */
-export type AdmittedJob = { request: ChatRequest; credits: number; authorization: SignedAuthorization | null };
+type AdmittedJob = { request: ChatRequest; credits: number; authorization: SignedAuthorization | null };
 
 /** Resolves a validated body against the catalog. Throws `model_not_found`. */
 export function planJob(

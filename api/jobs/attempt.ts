@@ -45,7 +45,7 @@ export type Answered = {
 };
 
 /** A finished attempt, or its failure and until when the worker could still turn the assignment against a later attempt. */
-export type AttemptResult = ({ ok: true } & Answered) | { ok: false; failure: WorkerFailure; acknowledgeBy: number };
+type AttemptResult = ({ ok: true } & Answered) | { ok: false; failure: WorkerFailure; acknowledgeBy: number };
 
 /** Offers the job to one worker and follows it to its end. Never rejects for what a worker does. */
 export async function runAttempt(context: JobContext, input: AttemptInput): Promise<AttemptResult> {

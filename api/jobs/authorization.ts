@@ -83,7 +83,7 @@ export function parseAuthorization(header: string): ClientAuthorization {
 }
 
 /** What the request says of the job that it authorizes. `maxTokens`: the most output tokens it asks for. */
-export type AuthorizedRequest = { wallet: Address; model: Model; maxTokens: number; body: Buffer };
+type AuthorizedRequest = { wallet: Address; model: Model; maxTokens: number; body: Buffer };
 
 /** Checks an authorization as the contract will. `key`: the wallet's authorization key, zero for none. */
 export function checkAuthorization(

@@ -217,7 +217,7 @@ export class JobReader {
 }
 
 /** An answer as it was delivered, read back from the store. */
-export type StoredAnswer = {
+type StoredAnswer = {
   text: string;
   finishReason: FinishReason;
   promptTokens: number;

@@ -27,7 +27,7 @@ const LAST_ATTEMPT = 255;
 /** While an offer may still be taken, the chain is asked this often whether its worker has proven an answer. */
 const LOOK_MS = 250;
 
-export type JobInput = {
+type JobInput = {
   jobId: Hex;
   wallet: Address;
   model: Model;

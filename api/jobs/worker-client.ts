@@ -245,7 +245,7 @@ const SPARE_BYTES = 256 * 1024;
 const LINGER_MS = 1_000;
 
 /** Bytes of text and reasoning together that an answer of so many tokens can have. */
-export function answerLimit(maxTokens: number): number {
+function answerLimit(maxTokens: number): number {
   return Math.min(MAX_ANSWER_BYTES, Math.max(LEAST_ANSWER_BYTES, maxTokens * BYTES_PER_TOKEN));
 }
 
@@ -255,7 +255,7 @@ type Body = AsyncIterable<Buffer> & { destroy(): unknown };
  * Follows one job's stream to its completion. What a worker sends is bounded: text and reasoning by `maxTokens`, all bytes by
  * what these need on the wire, and the time by the request's signal. Rejects with WorkerFailure.
  */
-export async function followStream(body: Body, maxTokens: number, events: DispatchEvents): Promise<CompletedEvent> {
+async function followStream(body: Body, maxTokens: number, events: DispatchEvents): Promise<CompletedEvent> {
   const stream = new JobStream(answerLimit(maxTokens), events);
   const chunks = body[Symbol.asyncIterator]();
   try {

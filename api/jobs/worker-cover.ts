@@ -13,7 +13,7 @@ import type { Reader } from "../db/pool.ts";
 const REFRESH_MS = 15_000;
 const UNITS_PER_SVC = 1_000_000;
 
-export type CoverSettings = {
+type CoverSettings = {
   /** What an SVC of stake is worth in credits. */
   creditsPerSvc: number;
   /** Share of a worker's earnings that adds to its stake. */

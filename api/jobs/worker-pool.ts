@@ -18,7 +18,7 @@ const SAMPLES = 101;
 /** A trial that did not fail is not repeated for so long: who floods a worker with empty answers gets no work out of it. */
 const TRIAL_PAUSE_MS = 60_000;
 
-export type PoolSettings = {
+type PoolSettings = {
   /** Most jobs that one worker has from this gateway at once. */
   jobsPerWorker: number;
   /** First rest after misconduct. */

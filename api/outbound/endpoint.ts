@@ -62,7 +62,7 @@ function refuseAddress(address: string, policy: EndpointPolicy): void {
 /** All addresses of a host name; rejects if it has none. */
 type Resolve = (host: string) => Promise<LookupAddress[]>;
 
-export type GuardedAgentOptions = EndpointPolicy & {
+type GuardedAgentOptions = EndpointPolicy & {
   /** Time for name, connection and TLS together. Default 5 s. */
   connectTimeoutMs?: number;
   /** Most connections to one origin at once. Default 8. */

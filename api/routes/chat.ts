@@ -28,7 +28,7 @@ const SETTLEMENT_HASH_MS = 1_000;
 /** A node silent for longer takes no lock: a request is refused before anything is written. */
 const CHAIN_SILENT_MS = 5_000;
 
-export type ChatDependencies = {
+type ChatDependencies = {
   jobs: JobContext;
   directory: Directory;
   idempotency: IdempotencyStore;
@@ -294,12 +294,7 @@ export async function earlierAnswer(
 }
 
 /** Sends an earlier answer again, plain or streamed as this request asks, with the headers of its job. Its reasoning was not kept. */
-export async function replayAnswer(
-  context: JobContext,
-  job: StoredJob,
-  body: ChatBody,
-  response: Response,
-): Promise<void> {
+async function replayAnswer(context: JobContext, job: StoredJob, body: ChatBody, response: Response): Promise<void> {
   const jobId = toApiJobId(job.jobId);
   const answer = await readAnswer(context.store, context.cipher, job);
   if (answer === null) {

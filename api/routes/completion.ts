@@ -101,7 +101,7 @@ export class ChunkWriter {
 /** A comment line goes out after this much silence, so that no proxy takes the stream for dead. */
 const SILENCE_MS = 10_000;
 
-export type StreamParts = {
+type StreamParts = {
   /** SSE text of a piece of the answer; empty where it is not shown. */
   piece: (piece: Piece) => string;
   /** SSE text of a good end, `[DONE]` included. */

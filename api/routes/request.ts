@@ -50,7 +50,7 @@ export function inTheme(page: string, { headers }: Request): string {
 }
 
 /** The response headers of the specification; undefined ones are left out. */
-export type ServiceHeaders = {
+type ServiceHeaders = {
   jobId?: string;
   escrowTx?: string | null;
   settlementTx?: string | null;

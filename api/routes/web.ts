@@ -31,7 +31,7 @@ const EXPLORED_PER_SECOND = 20;
 const DIRECTORY_PER_SECOND = 50;
 
 /** What the application's API has in common with `/v1`: one budget for all bodies, and the same handlers. */
-export type Shared = { bodies: BodyBudget; output: RequestHandler; dispute: RequestHandler };
+type Shared = { bodies: BodyBudget; output: RequestHandler; dispute: RequestHandler };
 
 /** The front door, for browsers, and everything below `/app`. */
 export function webApp(gateway: Gateway, shared: Shared): Router {

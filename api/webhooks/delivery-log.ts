@@ -23,7 +23,7 @@ export const deliveriesQuerySchema = z.object({
   status: z.enum(DELIVERY_STATES).optional(),
   event: z.enum(EVENT_NAMES).optional(),
 });
-export type DeliveriesQuery = z.output<typeof deliveriesQuerySchema>;
+type DeliveriesQuery = z.output<typeof deliveriesQuerySchema>;
 
 /** Body of a replay: by when the events happened (block time), `from` inclusive, `to` exclusive; all without them. */
 export const replayRangeSchema = z.object({
@@ -32,7 +32,7 @@ export const replayRangeSchema = z.object({
   /** Which deliveries; what never arrived by default. */
   statuses: z.array(z.enum(DELIVERY_STATES)).min(1).default(["failed", "skipped"]),
 });
-export type ReplayRange = z.output<typeof replayRangeSchema>;
+type ReplayRange = z.output<typeof replayRangeSchema>;
 
 export type DeliveryObject = {
   /** `dlv_…` */

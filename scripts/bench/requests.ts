@@ -11,7 +11,7 @@ const ROUNDS = 4;
 const WARM_UP = 400;
 
 /** `quiet` waits for what earlier requests left to do. */
-export type OverheadOptions = { requests: number; blocks: string; quiet: () => Promise<void> };
+type OverheadOptions = { requests: number; blocks: string; quiet: () => Promise<void> };
 
 /** Time to first byte that each gateway adds to the upstream's own (the first of the targets), in the same run. */
 export async function overhead(targets: readonly Target[], options: OverheadOptions): Promise<Section> {

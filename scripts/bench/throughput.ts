@@ -66,7 +66,7 @@ const IDLE_SECONDS = 8;
 /** Sustained is what comes after connections are open and code is compiled. */
 const WARM_UP_SECONDS = 5;
 
-export type ThroughputOptions = { concurrency: number; seconds: number; blocks: string };
+type ThroughputOptions = { concurrency: number; seconds: number; blocks: string };
 
 /** Jobs settled a second over `seconds`, and what is left unsettled at the end: counted on the chain, not by the clients. */
 export async function throughput(system: System, options: ThroughputOptions): Promise<Section> {

@@ -24,7 +24,7 @@ import { p50, percentile, progress, type Section } from "./report.ts";
 import { residentMegabytes, startParts } from "./system.ts";
 
 /** `silent`: webhooks whose endpoints never answer, beside the others; `rate`: events a second that the chain makes meanwhile. */
-export type WebhookLoad = { deliveries: number; webhooks: number; silent: number; seconds: number; rate: number };
+type WebhookLoad = { deliveries: number; webhooks: number; silent: number; seconds: number; rate: number };
 
 /** Events from the block to the endpoint, alone and beside a backlog of pending deliveries; and how fast that is delivered. */
 export async function webhooks(wanted: WebhookLoad): Promise<Section[]> {

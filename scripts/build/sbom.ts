@@ -6,7 +6,7 @@ import { found, type Lock, readLock } from "./complete-lock.ts";
 
 type Entry = Lock["packages"][string] & { integrity?: string; license?: string; devOptional?: boolean };
 /** A package by its name, and by its place in the lock file. */
-export type Shipped = Entry & { name: string; place: string; browser: boolean };
+type Shipped = Entry & { name: string; place: string; browser: boolean };
 
 /** What `web/` imports of packages that production does not install. React's part is Preact's (`web/react.mjs`). */
 const BROWSER = ["@tanstack/react-query", "preact", "react-router", "redoc", "wagmi"];

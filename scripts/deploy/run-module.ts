@@ -24,7 +24,7 @@ import { DEV_CHAIN_ID, type DeployConfig } from "./config.ts";
 import { protocolModule } from "./protocol-module.ts";
 import { released } from "./released.ts";
 
-export type ModuleRun = { rpcUrl: string; chainId: number; journal: string; config: DeployConfig };
+type ModuleRun = { rpcUrl: string; chainId: number; journal: string; config: DeployConfig };
 
 /** Nothing is compiled: the bytecode is that of the audited files. */
 const artifactResolver: ArtifactResolver = {

@@ -32,7 +32,7 @@ export type Drill = {
   practise: (practice: Practice) => Promise<void>;
 };
 
-export type DrillOptions = {
+type DrillOptions = {
   rate: number;
   /** The version before this one, as git names it. */
   before: string;
@@ -42,7 +42,7 @@ export type DrillOptions = {
 };
 
 /** `failures`: the first twenty failed requests. */
-export type DrillResult = Verdict & { steps: Step[]; failures: string[] };
+type DrillResult = Verdict & { steps: Step[]; failures: string[] };
 type Step = { what: string; seconds: number; requests: number; failed: number };
 
 const LAST_ANSWERS_MS = 120_000;

@@ -12,7 +12,7 @@ const PATIENCE_MS = 90_000;
 const KEY_TRIES = 100;
 
 /** `rate`: requests a second of all clients; without it each sends the next one when its last has ended. */
-export type Pace = {
+type Pace = {
   concurrency: number;
   rate?: number | undefined;
   /** True if no client leaves: each request that is not answered has failed. */

@@ -6,7 +6,7 @@ import { Load } from "./load.ts";
 import { judge, type Lossy, type Verdict } from "./verdict.ts";
 import { openWorld, type World } from "./world.ts";
 
-export type RunOptions = {
+type RunOptions = {
   /** Repeats a run's choices: which faults in which order, how long each lasts, what clients ask. */
   seed: number;
   concurrency: number;
@@ -38,7 +38,7 @@ const UNRECORDED_MS = 2_000;
 /** More than clients without a rate make on two cores. */
 const MOST_A_SECOND = 50;
 
-export type RunResult = Verdict & {
+type RunResult = Verdict & {
   seed: number;
   /** How long the load lasted. */
   seconds: number;

@@ -12,7 +12,7 @@ const HOLD_MS = 8_000;
 const FAKETIME = "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1";
 
 /** One thing that goes wrong. `isOver` tells that it is over; `strike` then starts what a process manager would, or what a person has to. */
-export type Break = {
+type Break = {
   name: string;
   strike: (world: Hosts, isOver: () => void) => Promise<void>;
   /** True if answers can be given away: a gateway or the database ended at once. */

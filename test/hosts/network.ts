@@ -31,7 +31,7 @@ const PLAN = {
 } as const;
 export type HostName = keyof typeof PLAN;
 
-export const HOSTS = Object.keys(PLAN) as HostName[];
+const HOSTS = Object.keys(PLAN) as HostName[];
 export const addressOf = (name: HostName): string => `10.77.${PLAN[name][0]}.${PLAN[name][1]}`;
 /** Where clients, webhook receivers and the verdict are. */
 export const OUTSIDE_ADDRESS = `10.77.${OUTSIDE}.2`;

@@ -5,7 +5,7 @@ import { pino } from "pino";
 import { migrate, openDatabase } from "../../api/db/pool.ts";
 import { sharedStack } from "./shared-stack.ts";
 
-export type OwnDatabase = { url: string; pool: pg.Pool };
+type OwnDatabase = { url: string; pool: pg.Pool };
 
 /** Creates a database with the gateway's tables, on the shared stack of this name. */
 export async function ownDatabase(stack = "database"): Promise<OwnDatabase> {

@@ -3,7 +3,7 @@ import { setImmediate, setTimeout } from "node:timers/promises";
 import type { ChatRequest, FinishReason } from "../../protocol/dispatch.ts";
 import { type Backend, countPromptTokens, type Pieces, RequestRefused, tokenize } from "./backend.ts";
 
-export type BuiltinOptions = {
+type BuiltinOptions = {
   /** Speed; 0: as fast as they can be sent. */
   tokensPerSecond: number;
   /** Pause before the first token. */

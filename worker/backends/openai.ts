@@ -13,7 +13,7 @@ import {
   RequestRefused,
 } from "./backend.ts";
 
-export type OpenAiOptions = { baseUrl: string; key: string | null; connections: number };
+type OpenAiOptions = { baseUrl: string; key: string | null; connections: number };
 
 /** A chat request as it is sent, and the headers of its trace. */
 type Question = { body: string; trace: Record<string, string> };

@@ -7,7 +7,7 @@ import { type Json, ref } from "./json-schema.ts";
 /** Where examples say that the documentation is. */
 const EXAMPLE_DOCS = "http://127.0.0.1:4000/docs";
 
-export type ErrorCase = ErrorCode | { code: ErrorCode; status: number };
+type ErrorCase = ErrorCode | { code: ErrorCode; status: number };
 
 /** What every authenticated route can answer. */
 const ALWAYS: ErrorCode[] = [

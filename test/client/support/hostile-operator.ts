@@ -58,7 +58,7 @@ export type Lie = {
 };
 
 /** A job that it plays on the chain. Without a field it does what is right. */
-export type Played = {
+type Played = {
   jobId?: Hex;
   wallet?: Address;
   model?: string;

@@ -28,8 +28,7 @@ export const completing = (world: World, job: Job, options: CompleteOptions = {}
 export const proving = (world: World, job: Job) => call(world, world.workerOwner, items(world).submitProof(job));
 
 /** A dispute of the default job. */
-export const disputing = (world: World, job: Job, by: Pending["from"]) =>
-  call(world, by, items(world).openDispute(job));
+const disputing = (world: World, job: Job, by: Pending["from"]) => call(world, by, items(world).openDispute(job));
 
 /** The deciding vote of an arbiter; the one before it is cast, as soon as votes count. */
 export const ruling = (ruling: number) => async (world: World, job: Job) => {
@@ -43,7 +42,7 @@ export const ruling = (ruling: number) => async (world: World, job: Job) => {
 };
 
 /** Two Completions of the worker, shown by the client. */
-export const accusing = (world: World, job: Job) => call(world, world.client, items(world).proveEquivocation(job));
+const accusing = (world: World, job: Job) => call(world, world.client, items(world).proveEquivocation(job));
 
 /** A call about a job; by default its worker has answered, so that its Completion and signature are public. */
 type Waiting<J extends Job> = {

@@ -14,7 +14,7 @@ import { buyCredits, deployWorld, MODEL, registerWorker, type Worker, type World
 
 const CROWD = 64;
 
-export type Pair = { client: HardhatEthersSigner; worker: Worker };
+type Pair = { client: HardhatEthersSigner; worker: Worker };
 
 /** 64 clients with credits and 64 workers whose payout address, like the treasury's, holds tokens already. */
 export async function deployCrowd(): Promise<World & { pairs: Pair[] }> {
@@ -36,7 +36,7 @@ export async function deployCrowd(): Promise<World & { pairs: Pair[] }> {
 
 export type Flow = "fused" | "authorized" | "acknowledged" | "shared";
 
-export type JobGas = { lock: number; acknowledge: number; complete: number; total: number };
+type JobGas = { lock: number; acknowledge: number; complete: number; total: number };
 
 /**
  * Gas a job in batches of `pairs.length`: 80 credits locked, 60 charged, 20 returned, both transfers pushed.

@@ -35,7 +35,7 @@ export async function authorizationOf(world: World, overrides: Partial<Authoriza
   };
 }
 
-export type AuthorizedOptions = Partial<Authorization> & {
+type AuthorizedOptions = Partial<Authorization> & {
   key?: PrivateKeyAccount;
   gateway?: HardhatEthersSigner;
   signature?: Signature;

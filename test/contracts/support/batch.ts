@@ -46,7 +46,7 @@ export function items(world: World) {
   };
 }
 
-export type BatchResult = { gasUsed: bigint; failures: { index: number; selector: string; reason: string }[] };
+type BatchResult = { gasUsed: bigint; failures: { index: number; selector: string; reason: string }[] };
 
 /** Sends a batch and collects what failed in it. */
 export async function executeBatch(

@@ -20,7 +20,7 @@ export const WORKER_UNITS = 540_000n;
 export const BOND = 100;
 export const ARBITRATION = 86_400;
 
-export type SettledJob = Job & { settledAt: number };
+type SettledJob = Job & { settledAt: number };
 
 /** Locked and completed by its gateway. */
 export async function settledJob(world: World): Promise<SettledJob> {

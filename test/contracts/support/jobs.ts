@@ -17,7 +17,7 @@ const FOREVER = 2 ** 40 - 1;
 
 export type Job = { id: Hex; lockedAt: number };
 
-export type LockOptions = {
+type LockOptions = {
   id?: Hex;
   model?: number;
   maxTokens?: number;

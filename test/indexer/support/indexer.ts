@@ -1,7 +1,7 @@
 import { freePort } from "../../../scripts/dev/ports.ts";
 import { Part, ROOT } from "../../support/processes.ts";
 
-export type IndexerSettings = { databaseUrl: string; rpcUrl: string; wsUrl?: string; deploymentFile: string };
+type IndexerSettings = { databaseUrl: string; rpcUrl: string; wsUrl?: string; deploymentFile: string };
 
 /** `node indexer/main.ts` as the local stack runs it. */
 export class Indexer {

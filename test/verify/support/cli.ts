@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { readOptions, verify } from "../../../verify/command.ts";
 import { start } from "../../worker/support/processes.ts";
 
-export type CommandResult = { code: number | null; output: string };
+type CommandResult = { code: number | null; output: string };
 
 export async function run(script: string, args: string[], env: Record<string, string> = {}): Promise<CommandResult> {
   const running = start(process.execPath, [script, ...args], env);

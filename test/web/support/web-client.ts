@@ -2,7 +2,7 @@ import type { PrivateKeyAccount } from "viem";
 import { createSiweMessage } from "viem/siwe";
 import type { KnownStack } from "../../support/api-client.ts";
 
-export type SignInFields = {
+type SignInFields = {
   domain?: string;
   uri?: string;
   chainId?: number;

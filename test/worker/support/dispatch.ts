@@ -30,7 +30,7 @@ export type JobOptions = {
   /** Seconds the worker has for its acknowledgement, from the end of the lock. */
   acknowledgeIn?: number;
 };
-export type Streamed = {
+type Streamed = {
   status: number;
   refusal: string | null;
   names: string[];

@@ -53,7 +53,7 @@ export const usageQuery = (range: UsageRange) =>
     placeholderData: keepPreviousData,
   });
 
-export type JobFilter = { status?: string; model?: string; before?: string; after?: string; limit?: number };
+type JobFilter = { status?: string; model?: string; before?: string; after?: string; limit?: number };
 
 /** The query string of a filter; empty values are left out. */
 export function queryString(filter: Record<string, string | number | undefined>): string {

@@ -24,7 +24,7 @@ export type AppConfig = {
   development: boolean;
 };
 
-export type SessionInfo = { wallet: Address; expires_at: string };
+type SessionInfo = { wallet: Address; expires_at: string };
 
 /** `ended`: there was one, and its time is over. */
 export type SessionState = { session: SessionInfo | null; ended: boolean };

@@ -176,7 +176,7 @@ const Called = ({ call, names }: { call: Call; names: Names }) => (
 );
 
 /** What workers signed, as these events show it. */
-export function proofsOf(events: readonly ShownEvent[]): Proof[] {
+function proofsOf(events: readonly ShownEvent[]): Proof[] {
   return events.flatMap(({ audited }) => {
     const signed = audited !== null && isEvent(audited, "escrow", "JobSettled", "JobProven");
     return signed ? [{ jobId: toApiJobId(audited.args.jobId), hash: toProofHash(audited.args.proofHash) }] : [];

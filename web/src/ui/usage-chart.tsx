@@ -7,7 +7,7 @@ import { Table } from "./table.tsx";
 export type Span = { name: "hour" | "day"; label: (span: UsageSpan) => string };
 
 /** What bars can be of: their height, null for none, and the same in words. */
-export type Measure = { label: string; of: (used: Used) => number | null; says: (value: number) => string };
+type Measure = { label: string; of: (used: Used) => number | null; says: (value: number) => string };
 
 export const MEASURES = {
   credits: { label: "Credits", of: (used) => used.credits || null, says: credits },

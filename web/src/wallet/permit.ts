@@ -16,7 +16,7 @@ const types = {
 } as const;
 
 export type Permit = { deadline: bigint; v: number; r: Hex; s: Hex };
-export type PermitRequest = { token: Address; owner: Address; spender: Address; value: bigint };
+type PermitRequest = { token: Address; owner: Address; spender: Address; value: bigint };
 
 /** Has an EIP-2612 permit signed; null if the token or the wallet's kind of account does not do permits. */
 export async function signPermit(request: PermitRequest, onAsk: () => void): Promise<Permit | null> {

@@ -69,7 +69,7 @@ export async function addStake(sender: Sender, signer: Address, stake: bigint): 
   await transact(sender, [...(await allowStake(sender.account, stake)), call]);
 }
 
-export type NewWorker = { payout: Address; endpoint: string; models: readonly number[]; stake: bigint };
+type NewWorker = { payout: Address; endpoint: string; models: readonly number[]; stake: bigint };
 
 /** Registers a worker that the wallet owns. Its signing key consents to that owner. */
 export async function register(

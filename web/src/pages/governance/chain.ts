@@ -61,7 +61,7 @@ export type Proposal = {
 export type Operation = { id: Hex; actions: readonly Action[]; readyAt: number; tx: Hex };
 
 /** `receiver`: null for a compensation, which goes to the escrow for `jobId`. */
-export type Payment = { token: Address; units: bigint; receiver: Address | null; jobId: Hex | null; tx: Hex };
+type Payment = { token: Address; units: bigint; receiver: Address | null; jobId: Hex | null; tx: Hex };
 
 /** The newest block. */
 type Head = { number: bigint; timestamp: bigint };

@@ -14,7 +14,7 @@ export function idRange(text: string): IdRange | null {
 }
 
 /** Ids between two, without these. */
-export type IdRange = { after: string; before: string };
+type IdRange = { after: string; before: string };
 
 /** Ids begin with the milliseconds at which they were made. */
 const TIME_SHIFT = 80n;
