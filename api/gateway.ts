@@ -23,8 +23,8 @@ import { IdempotencyStore } from "./db/idempotency.ts";
 import { IncidentStore } from "./db/incidents.ts";
 import { getHead } from "./db/index-reads.ts";
 import { JobStore } from "./db/jobs.ts";
-import { bindToDeployment, type Incarnation } from "./db/pool.ts";
-import { reencrypt, startHousekeeping } from "./db/upkeep.ts";
+import type { Incarnation } from "./db/pool.ts";
+import { bindToDeployment, reencrypt, startHousekeeping } from "./db/upkeep.ts";
 import { DisputeDesk } from "./disputes/desk.ts";
 import { type JobContext, type JobTimes, signAccess } from "./jobs/context.ts";
 import { Runs } from "./jobs/job.ts";
@@ -88,7 +88,7 @@ export async function startGateway(
   const operator = await Operator.find({ rpc, escrow, signer: account.address, logger, removed });
   const head = new Head(rpc, logger);
   await head.start();
-  await bindToDeployment(pool, config.deployment as Incarnation);
+  await bindToDeployment(pool, config.deployment as Incarnation, logger);
 
   // Rows of jobs, and the pipeline whose mined transactions they follow.
   const store = new JobStore(pool, { gateway: account.address, operator: operator.id }, (state) =>

@@ -480,6 +480,11 @@ export class JobStore {
   }
 }
 
+/** Deletes every job: those of contracts that are gone. Returns how many there were. */
+export async function deleteJobs(client: pg.ClientBase): Promise<number> {
+  return (await client.query("DELETE FROM job")).rowCount ?? 0;
+}
+
 // ---------------------------------------------------------------- reads
 
 /** One job; null if this database does not know it. */

@@ -88,23 +88,6 @@ export function incarnationName({ chainId, startBlockHash, contracts }: Incarnat
   return `${chainId}:${startBlockHash}:${contracts.InferenceEscrow.toLowerCase()}`;
 }
 
-/**
- * Binds the database to one deployment on one chain, for good. What was signed for another chain must not be sent to this one, and job ids may
- * repeat there. Rejects if the database belongs to another deployment.
- */
-export async function bindToDeployment(pool: pg.Pool, deployment: Incarnation): Promise<void> {
-  const name = incarnationName(deployment);
-  await transaction(pool, async (client) => {
-    await client.query("LOCK TABLE incarnation");
-    const { rows } = await client.query<{ name: string }>("SELECT name FROM incarnation");
-    const bound = rows[0]?.name;
-    if (bound === undefined) await client.query("INSERT INTO incarnation (name) VALUES ($1)", [name]);
-    else if (bound !== name) {
-      throw new Error(`DATABASE_URL holds the jobs of ${bound}, DEPLOYMENT_FILE names ${name}: use another database.`);
-    }
-  });
-}
-
 /** 20 times what the last read took, between 3 s and a minute: all callers together use a twentieth of one connection. */
 const longPause = (tookMs: number): number => Math.min(60_000, Math.max(3_000, 20 * tookMs));
 

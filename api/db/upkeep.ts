@@ -2,10 +2,42 @@ import type pg from "pg";
 import type { Logger } from "pino";
 import type { Cipher } from "../../shared/cipher.ts";
 import { repeat } from "../../shared/repeat.ts";
+import { DEV_CHAIN_ID } from "../config.ts";
 import type { DisputeStore } from "./disputes.ts";
 import type { IdempotencyStore } from "./idempotency.ts";
 import type { IncidentStore } from "./incidents.ts";
-import type { JobStore } from "./jobs.ts";
+import { deleteJobs, type JobStore } from "./jobs.ts";
+import { type Incarnation, incarnationName, transaction } from "./pool.ts";
+
+/**
+ * Binds the database to a deployment on one chain. What was signed for another one must not be sent to it, and job ids may repeat there. So a
+ * database of another deployment is refused. On the development chain, where contracts change, its jobs and transactions are dropped instead;
+ * keys and webhooks stay.
+ */
+export async function bindToDeployment(pool: pg.Pool, deployment: Incarnation, logger: Logger): Promise<void> {
+  const name = incarnationName(deployment);
+  await transaction(pool, async (client) => {
+    await client.query("LOCK TABLE incarnation");
+    const { rows } = await client.query<{ name: string }>("SELECT name FROM incarnation");
+    const bound = rows[0]?.name;
+    if (bound === name) return;
+    if (bound !== undefined) {
+      if (deployment.chainId !== DEV_CHAIN_ID) {
+        throw new Error(
+          `DATABASE_URL holds the jobs of ${bound}, DEPLOYMENT_FILE names ${name}: use another database.`,
+        );
+      }
+      await client.query("DELETE FROM incarnation");
+      await client.query("DELETE FROM chain_transaction");
+      const jobs = await deleteJobs(client);
+      logger.warn(
+        { bound, name, jobs },
+        "these are other contracts than before: the old ones' jobs and transactions are dropped",
+      );
+    }
+    await client.query("INSERT INTO incarnation (name) VALUES ($1)", [name]);
+  });
+}
 
 /** Rows read at a time: an answer can have a hundred kilobytes and more. */
 const PAGE = 50;

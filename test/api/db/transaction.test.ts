@@ -1,8 +1,13 @@
+import { randomUUID } from "node:crypto";
 import { EventEmitter } from "node:events";
 import type pg from "pg";
 import { pino } from "pino";
+import { zeroAddress } from "viem";
 import { afterAll, expect, test } from "vitest";
-import { bindToDeployment, openDatabase, transaction } from "../../../api/db/pool.ts";
+import { insertJobs, newJobsJson } from "../../../api/db/jobs.ts";
+import { openDatabase, transaction } from "../../../api/db/pool.ts";
+import { bindToDeployment } from "../../../api/db/upkeep.ts";
+import { newJobId } from "../../../protocol/job-id.ts";
 import { eventually } from "../../support/api-client.ts";
 import { ownDatabase } from "../../support/database.ts";
 
@@ -51,15 +56,27 @@ test("a query that is never answered fails in its time, and its connection is no
   }
 });
 
-test("a database is bound to the first deployment that uses it, and refused to any other", async () => {
-  const deployment = (chainId: number) => ({
-    chainId,
-    startBlockHash: `0x${"0a".repeat(32)}`,
-    contracts: { InferenceEscrow: `0x${"e5".repeat(20)}` },
-  });
-  await bindToDeployment(pool, deployment(31_337));
-  await bindToDeployment(pool, deployment(31_337));
-  await expect(bindToDeployment(pool, deployment(1))).rejects.toThrow(
-    /holds the jobs of 31337:.* names 1:.*use another database/,
-  );
+test("a database is bound to its deployment: another one is refused, on the development chain it begins anew", async () => {
+  const logger = pino({ level: "silent" });
+  const bind = async (chainId: number, escrow: string) => {
+    const place = { chainId, startBlockHash: `0x${"0a".repeat(32)}` };
+    await bindToDeployment(pool, { ...place, contracts: { InferenceEscrow: `0x${escrow.repeat(20)}` } }, logger);
+    return Number((await pool.query("SELECT count(*) FROM job")).rows[0].count);
+  };
+  await bind(1, "e5");
+  const row = { jobId: newJobId(), wallet: zeroAddress, gateway: zeroAddress, operator: 1, owner: randomUUID() };
+  const job = {
+    ...row,
+    model: "m",
+    tier: "lite",
+    validUntil: 1,
+    creditsLocked: 8,
+    maxTokens: 1,
+    repeatable: true,
+  } as const;
+  await pool.query(insertJobs("$1"), [newJobsJson([job])]);
+  expect(await bind(1, "E5")).toBe(1);
+  await expect(bind(1, "e6")).rejects.toThrow(/holds the jobs of 1:.*e5, .* names 1:.*e6: use another database/);
+  expect(await bind(31_337, "e6")).toBe(0);
+  expect(await bind(31_337, "e6")).toBe(0);
 });
