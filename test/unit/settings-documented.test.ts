@@ -57,6 +57,21 @@ describe("docs/operations/settings.md", () => {
   });
 });
 
+describe("the log lines by which an operator is told to act", () => {
+  const code = ["api", "worker", "indexer"]
+    .flatMap((folder) => files(folder, ".ts"))
+    .map(read)
+    .join("\n");
+  it.each(["watch", "incidents"])("of docs/operations/%s.md are those of the programs", (page) => {
+    const rows = read(`docs/operations/${page}.md`)
+      .split("\n")
+      .filter((line) => /log line|\| "/i.test(line));
+    const quoted = rows.flatMap((row) => found(row, /"([^"]+)"/g));
+    expect(quoted.length).toBeGreaterThan(0);
+    expect(quoted.filter((line) => !code.includes(line))).toEqual([]);
+  });
+});
+
 describe("links of all pages", () => {
   // The guide has addresses of the site; test/api/documentation.test.ts follows them.
   const own = ["README.md", "SECURITY.md", "test/README.md", "deploy/README.md"];
