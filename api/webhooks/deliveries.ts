@@ -135,7 +135,19 @@ export class DeliveryDispatcher {
     return outcome;
   }
 
+  /** One result of a delivery in a statement: one whose lease ran out while its result waited was attempted again. */
   async #write(batch: readonly Finished[]): Promise<void> {
+    const written = new Set<number>();
+    const [first, again]: [Finished[], Finished[]] = [[], []];
+    for (const one of batch) {
+      (written.has(one.claimed.id) ? again : first).push(one);
+      written.add(one.claimed.id);
+    }
+    await this.#writeOnce(first);
+    if (again.length > 0) await this.#write(again);
+  }
+
+  async #writeOnce(batch: readonly Finished[]): Promise<void> {
     const { pool, metrics, logger } = this.#parts;
     for (;;) {
       try {
