@@ -100,17 +100,18 @@ export class Balances {
 
   /**
    * Keeps credits for a lock that is about to be sent: requests of one moment must not all lock the same ones. Where other locks of the wallet may
-   * leave too little, it waits for one of them to end. Returns what gives the credits back; null if the wallet has too little.
+   * leave too little, it waits for one of them to end, at most `waitMs`. Returns what gives the credits back; null if the wallet has too little.
    */
-  async hold(wallet: string, credits: number): Promise<(() => void) | null> {
+  async hold(wallet: string, credits: number, waitMs: number): Promise<(() => void) | "held" | null> {
     const key = wallet.toLowerCase();
+    const late = new Promise<"late">((resolve) => setTimeout(() => resolve("late"), waitMs).unref());
     for (;;) {
       const free = this.known(key)?.free ?? Number.POSITIVE_INFINITY;
       if (free < credits) return null;
       const others = this.#locking.get(key) ?? new Set<Held>();
       const taken = [...others].reduce((sum, held) => sum + held.credits, 0);
       if (free - taken >= credits) return this.#keep(key, others, credits);
-      await Promise.race([...others].map(({ ended }) => ended.promise));
+      if ((await Promise.race([late, ...[...others].map(({ ended }) => ended.promise)])) === "late") return "held";
     }
   }
 

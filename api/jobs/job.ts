@@ -90,9 +90,15 @@ export class JobRun {
 
   /** A lock that the wallet cannot cover, or that no worker may take, would only cost gas: both are kept first. */
   async #lock(): Promise<Lock> {
-    const { balances, workers } = this.#context;
+    const { balances, workers, times } = this.#context;
     const { wallet, model, request, credits } = this.input;
-    const release = await balances.hold(wallet, credits);
+    const release = await balances.hold(wallet, credits, times.lock * 1000);
+    if (release === "held") {
+      throw unavailable(
+        "The wallet's other requests hold its credits until the chain has their locks; retry in a few seconds.",
+        5,
+      );
+    }
     if (release === null) throw insufficientCredits(balances.known(wallet)?.free ?? 0, credits, model);
     try {
       this.#leaveRoom = workers.reserve(model.number, { credits, needs: needsOf(request) });

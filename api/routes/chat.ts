@@ -250,8 +250,9 @@ function apiErrorOf(error: unknown): ApiError {
 
 const POLL_MS = 100;
 /**
- * Seconds beyond the time a lock has, after which a claimed job without a row belongs to a process that ended in between. Its row is written
- * with its lock's transaction: until then it waits for a batch, and balances are read before. Given up earlier, its answer would be paid twice.
+ * Seconds beyond the times that a request waits for credits and for its lock, after which a claimed job without a row belongs to a process
+ * that ended in between. Its row is written with its lock's transaction: until then it waits for a batch, and balances are read before. Given up
+ * earlier, its answer would be paid twice.
  */
 const UNRECORDED_SECONDS = 20;
 const KEY_FORMAT = /^[\x21-\x7e]{1,255}$/;
@@ -279,7 +280,7 @@ export async function earlierAnswer(
 ): Promise<StoredJob | null> {
   const { completion, inclusion, lock } = context.times;
   const started = Date.now();
-  const lost = started - ageMs + (lock + UNRECORDED_SECONDS) * 1000;
+  const lost = started - ageMs + (2 * lock + UNRECORDED_SECONDS) * 1000;
   for (;;) {
     signal.throwIfAborted();
     const job = await context.store.find(jobId);

@@ -35,8 +35,16 @@ it("a request that gave its key free is not waited for", async () => {
   expect(await ask()).toBeNull();
 });
 
+it("a request that waits for credits and then for its lock, 20 s each, is not taken for one that ended", async () => {
+  const asked = ask(41_000);
+  await vi.advanceTimersByTimeAsync(18_000);
+  row = settled;
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(await asked).toBe(settled);
+});
+
 it("a claim that is older than any lock, and has no job, is nobody's any more", async () => {
-  expect(await ask(60_000)).toBeNull();
+  expect(await ask(60_500)).toBeNull();
 });
 
 it("a request whose client left, or whose body was given up, waits no longer", async () => {

@@ -4,6 +4,7 @@ import type { Balances } from "../../../api/chain/balances.ts";
 import { RpcUnreachable } from "../../../api/chain/rpc.ts";
 import { batch, jobId, ScriptedNode, wallet } from "./scripted-node.ts";
 
+const WAIT_MS = 20_000;
 let node: ScriptedNode;
 let balances: Balances;
 beforeEach(async () => {
@@ -107,27 +108,33 @@ it("read for a request is not read for it again", async () => {
 });
 
 describe("credits that locks on their way will take", () => {
+  it("are waited for so long and no longer: a lock that comes later would outlive the claim on its request", async () => {
+    await balances.read(wallet);
+    await balances.hold(wallet, 700, WAIT_MS);
+    expect(await balances.hold(wallet, 700, 20)).toBe("held");
+  });
+
   it("are not kept twice: the next request waits for the first one's lock, and is refused if that took them", async () => {
     await balances.read(wallet);
-    const release = await balances.hold(wallet, 500);
+    const release = (await balances.hold(wallet, 500, WAIT_MS)) as () => void;
     let second: unknown = "waits";
-    const waiting = balances.hold(wallet, 500).then((kept) => {
+    const waiting = balances.hold(wallet, 500, WAIT_MS).then((kept) => {
       second = kept;
     });
-    expect(await balances.hold(wallet, 701)).toBeNull();
-    expect(await balances.hold(wallet, 200)).not.toBeNull();
+    expect(await balances.hold(wallet, 701, WAIT_MS)).toBeNull();
+    expect(await balances.hold(wallet, 200, WAIT_MS)).not.toBeNull();
     expect(second).toBe("waits");
     balances.observe(batch(17, 1, "JobLocked", jobId, { free: 200, escrowed: 530 }));
-    release?.();
+    release();
     await waiting;
     expect(second).toBeNull();
   });
 
   it("are there again for the next one if the lock was refused", async () => {
     await balances.read(wallet);
-    const release = await balances.hold(wallet, 700);
-    const waiting = balances.hold(wallet, 700);
-    release?.();
+    const release = (await balances.hold(wallet, 700, WAIT_MS)) as () => void;
+    const waiting = balances.hold(wallet, 700, WAIT_MS);
+    release();
     expect(await waiting).not.toBeNull();
   });
 });
