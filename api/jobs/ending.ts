@@ -78,7 +78,6 @@ export async function keepAnswer(context: JobContext, job: Finished): Promise<nu
     acknowledgement,
     completion: signed,
     countedTokens,
-    finalTokenAt: new Date(),
     creditsCharged: credits,
     output: outputRetentionHours > 0 ? cipher.encrypt(job.text, toApiJobId(jobId)) : null,
     retentionHours: outputRetentionHours,
@@ -87,7 +86,8 @@ export async function keepAnswer(context: JobContext, job: Finished): Promise<nu
   const until = (job.settleBefore - times.inclusion / 2) * 1000;
   await store.insist(
     until,
-    () => store.answered(row),
+    // Its client has the answer once this is written, and the window of a dispute from then on.
+    () => store.answered({ ...row, finalTokenAt: new Date() }),
     (error) => logger.error({ err: error, jobId: toApiJobId(jobId) }, "an answer could not be stored; trying again"),
   );
   return credits;
@@ -155,8 +155,13 @@ export async function refuse(
   job: Refused,
   { reason, why, error }: { reason: FailureReason; why: string; error: ApiError },
 ): Promise<ApiError> {
-  const failing = fail(context, job.jobId, reason, why);
-  failing.catch((failure) => context.logger.warn({ err: failure }, "a job could not be failed yet"));
+  const failing = fail(context, job.jobId, reason, why).catch((failure) => {
+    context.logger.warn(
+      { err: failure, jobId: toApiJobId(job.jobId) },
+      "a job could not be failed yet; the next sweep does it",
+    );
+    return null;
+  });
   // The operation is on its way; a chain that stands still must not hold the client.
   const outcome = await Promise.race([failing, sleep(END_WAIT_MS).then(() => null)]);
   return outcome?.status === "reverted" ? endedOtherwise(context, job, outcome.revert, error) : error;
@@ -165,8 +170,10 @@ export async function refuse(
 /** Refunds a job whose time is over, and gives its client's error back. */
 export async function timeOut(context: JobContext, job: Refused): Promise<ApiError> {
   const jobId = toApiJobId(job.jobId);
-  const refunding = refund(context, job.jobId);
-  refunding.catch((error) => context.logger.error({ err: error, jobId }, "a refund is open; the next sweep sends it"));
+  const refunding = refund(context, job.jobId).catch((error) => {
+    context.logger.error({ err: error, jobId }, "a refund is open; the next sweep sends it");
+    return null;
+  });
   const outcome = await Promise.race([refunding, sleep(END_WAIT_MS).then(() => null)]);
   const error = new ApiError(
     "job_timeout",
@@ -230,19 +237,26 @@ export async function refund(context: JobContext, jobId: Hex): Promise<Outcome |
   return null;
 }
 
+/** So long a refusal is noted again where the database is away: a job that is not over by then has been refunded. */
+const NOTE_MS = 150_000;
+
 /**
  * Notes that the client of a job gets an error, before the chain has the job's end: nobody may charge it for an answer that turns up later.
  * The note is in the row, too, for a process that is killed meanwhile. Never rejects.
  */
 async function noteRefusal({ refused, store, logger }: JobContext, jobId: Hex, why: string): Promise<void> {
   if (!refused.has(jobId)) refused.set(jobId, why);
+  const log = logger.child({ jobId: toApiJobId(jobId), why });
   try {
-    await store.refused(jobId, why);
+    await store.insist(
+      Date.now() + NOTE_MS,
+      () => store.refused(jobId, why),
+      (error) => log.warn({ err: error }, "a refused job could not be noted; trying again"),
+    );
   } catch (error) {
     // A job that this database has never seen, or that another process has: nothing of it is charged here.
     if (error instanceof JobLost) return;
-    const context = { err: error, jobId: toApiJobId(jobId), why };
-    logger.error(context, "a refused job could not be noted: after a kill, the next process may charge it");
+    log.error({ err: error }, "a refused job could not be noted: after a kill, the next process may charge it");
   }
 }
 
