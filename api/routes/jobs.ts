@@ -71,7 +71,9 @@ export function outputRoute(reader: JobReader, store: JobStore, cipher: Cipher):
     if (job.status === "pending" || job.status === "processing") {
       throw new ApiError("job_not_settled", `${job.id} is ${job.status}: its answer is not complete yet; ask again.`);
     }
-    const answer = stored && (await readAnswer(store, cipher, stored));
+    // Nobody paid for it: its gateway was killed, and its client was told that it has none.
+    const isUncharged = (job.status === "failed" || job.status === "refunded") && job.on_chain.settlement_tx === null;
+    const answer = stored && !isUncharged && (await readAnswer(store, cipher, stored));
     if (!answer) {
       throw new ApiError("output_not_found", `No answer of ${job.id} is kept: it had none, or its time is over.`);
     }

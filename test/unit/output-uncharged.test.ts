@@ -1,0 +1,29 @@
+/** `GET /v1/jobs/{job_id}/output`: nobody pays for a failed job, because its client cannot have the answer. */
+import { expect, it } from "vitest";
+import type { JobStore } from "../../api/db/jobs.ts";
+import type { JobReader } from "../../api/jobs/job-reader.ts";
+import { outputRoute } from "../../api/routes/jobs.ts";
+import { newJobId, toApiJobId } from "../../protocol/job-id.ts";
+import type { Cipher } from "../../shared/cipher.ts";
+import { signingWorker } from "./support/jobs.ts";
+
+const worker = signingWorker();
+const TEXT = "The whole answer.";
+
+it.each(["failed", "refunded"] as const)("of a job that was %s without a charge there is none", async (status) => {
+  const jobId = newJobId();
+  // Its gateway was killed between the answer's write and the settlement's: the next one returned the credits.
+  const completion = await worker.complete(jobId, TEXT, { completedAt: 1 });
+  const stored = { jobId, worker: worker.signer, completion, countedTokens: 4, failure: "the gateway ended" };
+  const onChain = { escrow_tx: "0x1", settlement_tx: null };
+  const job = { id: toApiJobId(jobId), status, worker_address: worker.signer, on_chain: onChain };
+  const reader = { get: async () => ({ job, stored, row: null }) } as unknown as JobReader;
+  const store = { output: async () => Buffer.from("sealed") } as unknown as JobStore;
+  const cipher = { decrypt: () => TEXT } as unknown as Cipher;
+  const sent: unknown[] = [];
+  const response = { setHeader: () => {}, json: (body: unknown) => void sent.push(body) };
+  const request = { params: { job_id: job.id }, client: { wallet: worker.signer } };
+  const answering = outputRoute(reader, store, cipher)(request as never, response as never, () => {});
+  await expect(answering).rejects.toMatchObject({ code: "output_not_found" });
+  expect(sent).toEqual([]);
+});
