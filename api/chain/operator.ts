@@ -51,6 +51,11 @@ export class Operator {
     return this.#standing.stopped ? `operator ${this.id} is stopped on the settlement contract` : null;
   }
 
+  /** Whether the gateway's key signs for its operator. */
+  get inOffice(): boolean {
+    return this.#standing.inOffice;
+  }
+
   /** Asks the chain. */
   async refresh(): Promise<void> {
     const { rpc, escrow, signer, logger, removed } = this.#parts;

@@ -175,7 +175,7 @@ export class Decider {
     signed: Signed,
     { job, stored }: Disputable,
   ): Promise<Decision | null> {
-    const { pipeline, store, head, logger } = this.#context.jobs;
+    const { pipeline, store, head, operator, logger } = this.#context.jobs;
     const log = logger.child({ jobId: toApiJobId(jobId), wallet });
     const deadline = job.lockedAt + job.deadline;
     if (head.time >= deadline) return refused("closed_on_chain");
@@ -189,7 +189,12 @@ export class Decider {
       log.info({ disputeTx: outcome.hash }, "a dispute was opened");
       return { kind: "opened", tx: outcome.hash, workerHash: signed.completion.proofHash };
     }
-    const reason = REVERTS[outcome.revert.name];
+    let reason = REVERTS[outcome.revert.name];
+    if (reason === "wallet_only") {
+      // The contract says the same of a key that was removed: then another gateway of the operator can open it.
+      await operator.refresh();
+      if (!operator.inOffice) reason = "unavailable";
+    }
     log.warn({ revert: outcome.revert, reason }, "the contract refused a dispute");
     return outcome.revert.name === "Job_WrongState" ? null : refused(reason ?? "unavailable");
   }

@@ -3,6 +3,7 @@ import type { Server } from "node:http";
 import type { Duplex } from "node:stream";
 import type { ErrorRequestHandler, RequestHandler } from "express";
 import type { Logger } from "pino";
+import { BaseError, HttpRequestError, TimeoutError } from "viem";
 import { BodyRefused } from "../../shared/request-body.ts";
 import { markFailed } from "../../shared/tracing.ts";
 import { RpcUnreachable } from "../chain/rpc.ts";
@@ -67,7 +68,7 @@ function toApiError(error: unknown): ApiError {
       cause: error,
     });
   }
-  if (error instanceof RpcUnreachable || isDatabaseOutage(error, code)) {
+  if (isNodeOutage(error) || isDatabaseOutage(error, code)) {
     return unavailable("A part of the service is out of reach; retry in a few seconds.", 5, error);
   }
   return new ApiError(
@@ -75,6 +76,13 @@ function toApiError(error: unknown): ApiError {
     "Something went wrong on our side; nothing is charged without an answer. Retry.",
     { cause: error },
   );
+}
+
+/** The chain's node did not answer: our own calls say so, and viem's. */
+function isNodeOutage(error: unknown): boolean {
+  if (error instanceof RpcUnreachable) return true;
+  const isSilence = (cause: unknown) => cause instanceof HttpRequestError || cause instanceof TimeoutError;
+  return error instanceof BaseError && error.walk(isSilence) !== null;
 }
 
 function bodyError({ fault, limit }: BodyRefused): ApiError {

@@ -80,7 +80,7 @@ function contextOf({
       account: gateway,
       chainId: 1,
       escrow: ESCROW,
-      operator: { id: 1 },
+      operator: { id: 1, inOffice: true, refresh: async () => {} },
       head: { time: 10 },
       times: { dispute: 60, completion: 120, inclusion: 30, finalization: 3_600 },
       store: { find: async () => (rows.length > 1 ? rows.shift() : rows[0]), disputed: async () => {} },
