@@ -82,6 +82,31 @@ export class DisputeStore {
     return rows;
   }
 
+  /** Other gateways of the operator that have unanswered requests. */
+  async othersUnanswered(gateway: Address, operator: number): Promise<Address[]> {
+    const { rows } = await this.#pool.query<{ gateway: Address }>({
+      name: "dispute-others",
+      text: `SELECT DISTINCT d.gateway FROM dispute_request d JOIN job USING (job_id)
+             WHERE d.outcome IS NULL AND d.gateway <> $1 AND job.operator = $2`,
+      values: [gateway.toLowerCase(), operator],
+    });
+    return rows.map((row) => row.gateway);
+  }
+
+  /**
+   * Claims the unanswered requests of another gateway's signer, if no process holds its advisory lock: the contract's window closes before a
+   * client would be heard anew. Returns how many were claimed.
+   */
+  async claimFrom(other: Address, lockKey: bigint, { gateway, operator }: { gateway: Address; operator: number }) {
+    const { rowCount } = await this.#pool.query(
+      `WITH free AS MATERIALIZED (SELECT pg_try_advisory_xact_lock($3) AS is_free)
+       UPDATE dispute_request d SET gateway = $1, updated_at = now() FROM free, job
+       WHERE is_free AND d.gateway = $2 AND d.outcome IS NULL AND job.job_id = d.job_id AND job.operator = $4`,
+      [gateway.toLowerCase(), other.toLowerCase(), lockKey, operator],
+    );
+    return rowCount ?? 0;
+  }
+
   /** Deletes requests that many days old: no window is open for them any more. */
   async prune(days: number): Promise<void> {
     await this.#pool.query("DELETE FROM dispute_request WHERE updated_at < now() - make_interval(days => $1)", [days]);

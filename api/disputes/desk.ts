@@ -2,6 +2,7 @@ import type { Address, Hex } from "viem";
 import { answerHash } from "../../protocol/answer-hash.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import { type Repeated, repeat } from "../../shared/repeat.ts";
+import { signerLockKey } from "../chain/signer-lock.ts";
 import type { AnsweredRequest, DisputeRequest, DisputeStore } from "../db/disputes.ts";
 import type { JobRow } from "../db/index-reads.ts";
 import type { StoredJob } from "../db/jobs.ts";
@@ -25,7 +26,7 @@ export type Disputed = Exclude<Decision, { kind: "refused" }>;
 /**
  * Takes dispute requests: records each with its arrival before anything else, then decides it. Any gateway of the job's
  * operator can. A repetition that reaches another gateway waits for the first one's answer. What a killed process left
- * unanswered its next start decides, or the gateway that the client asks next.
+ * unanswered its next start decides, or another gateway of the operator within a second.
  */
 export class DisputeDesk {
   readonly #context: DisputeContext;
@@ -150,10 +151,19 @@ export class DisputeDesk {
     return new Promise((resolve) => setTimeout(() => resolve(late), ms).unref());
   }
 
-  /** Takes up what nobody answered. Never rejects. */
+  /** Takes up what nobody answered, also what a gateway of the operator has left that no process runs any more. Never rejects. */
   async #sweep(): Promise<void> {
     const { disputes, jobs } = this.#context;
+    const self = { gateway: jobs.account.address, operator: jobs.operator.id };
     try {
+      for (const other of await disputes.othersUnanswered(self.gateway, self.operator)) {
+        const claimed = await disputes.claimFrom(other, signerLockKey(jobs.chainId, other), self);
+        if (claimed > 0)
+          jobs.logger.warn(
+            { gateway: other, requests: claimed },
+            "no gateway runs with this signer: its disputes are taken over",
+          );
+      }
       for (const request of await disputes.unanswered(jobs.account.address)) {
         if (this.#busy.has(keyOf(request))) continue;
         this.#process(request).catch((error) =>
