@@ -76,7 +76,8 @@ export class DeliveryDispatcher {
     const busy = [...new Set([...this.#silent, ...this.#running.keys()])];
     const limits = busy.map((id) => (this.#silent.has(id) ? SILENT_CONCURRENCY : perWebhook));
     const running = busy.map((id) => this.#running.get(id) ?? 0);
-    const values = [busy, limits, running, perWebhook, total, (timeoutMs + LEASE_SPARE_MS) / 1_000];
+    const silent = busy.map((id) => this.#silent.has(id));
+    const values = [busy, limits, running, perWebhook, total, (timeoutMs + LEASE_SPARE_MS) / 1_000, silent];
     try {
       const { rows } = await this.#parts.pool.query<Claimed>({ name: "webhook-claim", text: CLAIM, values });
       for (const delivery of rows) this.#begin(delivery);
@@ -182,7 +183,8 @@ type Claimed = {
  * Takes deliveries that are due. A webhook's oldest ones come first, and webhooks take turns: no webhook's backlog
  * stands before another's. Rows that another gateway holds are passed over. An attempt without a result (its gateway
  * was killed) is logged as such and does not count as failed. $1 to $3: webhooks with attempts running or another limit, those limits, and
- * how many run; $4: the limit of the others, $5: of all together; $6: seconds after which a claimed delivery's attempt counts as lost.
+ * how many run; $4: the limit of the others, $5: of all together; $6: seconds after which a claimed delivery's attempt counts as lost; $7: which
+ * of the webhooks of $1 did not answer last time: they come after all others, however many they are.
  */
 const CLAIM = `
   -- Along the index from one webhook with pending rows to the next: one step, however long its backlog.
@@ -194,9 +196,10 @@ const CLAIM = `
     FROM webhooks WHERE webhooks.id IS NOT NULL
   ),
   open AS (
-    SELECT d.*, w.id AS webhook, COALESCE(busy.running, 0) AS running_now FROM webhooks
+    SELECT d.*, w.id AS webhook, COALESCE(busy.running, 0) AS running_now,
+      COALESCE(busy.silent, false) AS silent FROM webhooks
     JOIN webhook w ON w.id = webhooks.id
-    LEFT JOIN unnest($1::text[], $2::int[], $3::int[]) AS busy (id, most, running) ON busy.id = w.id
+    LEFT JOIN unnest($1::text[], $2::int[], $3::int[], $7::boolean[]) AS busy (id, most, running, silent) ON busy.id = w.id
     CROSS JOIN LATERAL (
       SELECT id, attempt, next_attempt_at FROM webhook_delivery
       WHERE webhook_id = w.id AND status = 'pending' AND next_attempt_at <= now() AND (w.status = 'active' OR is_test)
@@ -206,7 +209,7 @@ const CLAIM = `
   -- Webhooks with the fewest running attempts first: a new event does not wait behind others' backlogs.
   due AS (
     SELECT id, attempt, next_attempt_at FROM open
-    ORDER BY running_now + row_number() OVER (PARTITION BY webhook ORDER BY next_attempt_at), next_attempt_at LIMIT $5
+    ORDER BY silent, running_now + row_number() OVER (PARTITION BY webhook ORDER BY next_attempt_at), next_attempt_at LIMIT $5
   ),
   lost AS (
     INSERT INTO webhook_attempt (delivery_id, number, started_at, error)
