@@ -135,7 +135,7 @@ type LockedStep = { jobId: Hex; escrowTx: Hex; lockedAt: number; credits: number
 type TakenStep = { jobId: Hex; worker: Address; attempt: number; acknowledged: boolean };
 /** The text that a client had been sent when its connection ended. */
 type LeftStep = { jobId: Hex; sentHash: Hex; sentComplete: boolean };
-type AnsweredStep = {
+export type AnsweredStep = {
   jobId: Hex;
   worker: Address;
   attempt: number;
