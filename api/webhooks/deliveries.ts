@@ -35,22 +35,24 @@ type Parts = {
   wake: () => void;
 };
 
-/** A webhook that does not answer gets no more than this many attempts at once: each of them holds a place for 10 s. */
-const SILENT_CONCURRENCY = 2;
+/** A slow webhook gets no more than this many attempts at once, and comes after all others: each attempt holds a place for up to 10 s. */
+const SLOW_CONCURRENCY = 2;
+/** Slow: its last answer took more than this part of the limit, or did not come. */
+const SLOW_PART = 1 / 5;
 const RETRY_RECORD_MS = 500;
 /** An attempt without a result counts as lost so long after the limit of its answer: the result has to be written, too. */
 const LEASE_SPARE_MS = 10_000;
 
 /**
- * Each attempt runs on its own, so a silent endpoint holds up nobody else. Results are written together, as many as
+ * Each attempt runs on its own, so a slow endpoint holds up nobody else. Results are written together, as many as
  * have come in since the last write.
  */
 export class DeliveryDispatcher {
   readonly #parts: Parts;
   readonly #settings: DispatchSettings;
   readonly #running = new Map<string, number>();
-  /** Webhooks whose last attempt got no answer. */
-  readonly #silent = new Set<string>();
+  /** Webhooks whose last attempt was slow. */
+  readonly #slow = new Set<string>();
   readonly #attempts = new Set<Promise<void>>();
   readonly #abort = new AbortController();
   /** Never rejects. */
@@ -73,11 +75,11 @@ export class DeliveryDispatcher {
     const { concurrency, perWebhook, timeoutMs } = this.#settings;
     const total = concurrency - this.#attempts.size;
     if (total <= 0) return; // a finished attempt calls `wake`
-    const busy = [...new Set([...this.#silent, ...this.#running.keys()])];
-    const limits = busy.map((id) => (this.#silent.has(id) ? SILENT_CONCURRENCY : perWebhook));
+    const busy = [...new Set([...this.#slow, ...this.#running.keys()])];
+    const limits = busy.map((id) => (this.#slow.has(id) ? SLOW_CONCURRENCY : perWebhook));
     const running = busy.map((id) => this.#running.get(id) ?? 0);
-    const silent = busy.map((id) => this.#silent.has(id));
-    const values = [busy, limits, running, perWebhook, total, (timeoutMs + LEASE_SPARE_MS) / 1_000, silent];
+    const slow = busy.map((id) => this.#slow.has(id));
+    const values = [busy, limits, running, perWebhook, total, (timeoutMs + LEASE_SPARE_MS) / 1_000, slow];
     try {
       const { rows } = await this.#parts.pool.query<Claimed>({ name: "webhook-claim", text: CLAIM, values });
       for (const delivery of rows) this.#begin(delivery);
@@ -123,8 +125,8 @@ export class DeliveryDispatcher {
       return null;
     }
     const { result, status, durationMs: ms, error } = outcome;
-    if (result === "timeout") this.#silent.add(webhookId);
-    else this.#silent.delete(webhookId);
+    if (result === "timeout" || ms > SLOW_PART * this.#settings.timeoutMs) this.#slow.add(webhookId);
+    else this.#slow.delete(webhookId);
     metrics.attempts.inc({ result });
     metrics.seconds.observe(ms / 1000);
     // Of the URL only the host: path and query may hold what the owner takes for a secret.
@@ -184,7 +186,7 @@ type Claimed = {
  * stands before another's. Rows that another gateway holds are passed over. An attempt without a result (its gateway
  * was killed) is logged as such and does not count as failed. $1 to $3: webhooks with attempts running or another limit, those limits, and
  * how many run; $4: the limit of the others, $5: of all together; $6: seconds after which a claimed delivery's attempt counts as lost; $7: which
- * of the webhooks of $1 did not answer last time: they come after all others, however many they are.
+ * of the webhooks of $1 were slow last time: they come after all others, however many they are.
  */
 const CLAIM = `
   -- Along the index from one webhook with pending rows to the next: one step, however long its backlog.
@@ -197,9 +199,9 @@ const CLAIM = `
   ),
   open AS (
     SELECT d.*, w.id AS webhook, COALESCE(busy.running, 0) AS running_now,
-      COALESCE(busy.silent, false) AS silent FROM webhooks
+      COALESCE(busy.slow, false) AS slow FROM webhooks
     JOIN webhook w ON w.id = webhooks.id
-    LEFT JOIN unnest($1::text[], $2::int[], $3::int[], $7::boolean[]) AS busy (id, most, running, silent) ON busy.id = w.id
+    LEFT JOIN unnest($1::text[], $2::int[], $3::int[], $7::boolean[]) AS busy (id, most, running, slow) ON busy.id = w.id
     CROSS JOIN LATERAL (
       SELECT id, attempt, next_attempt_at FROM webhook_delivery
       WHERE webhook_id = w.id AND status = 'pending' AND next_attempt_at <= now() AND (w.status = 'active' OR is_test)
@@ -209,7 +211,7 @@ const CLAIM = `
   -- Webhooks with the fewest running attempts first: a new event does not wait behind others' backlogs.
   due AS (
     SELECT id, attempt, next_attempt_at FROM open
-    ORDER BY silent, running_now + row_number() OVER (PARTITION BY webhook ORDER BY next_attempt_at), next_attempt_at LIMIT $5
+    ORDER BY slow, running_now + row_number() OVER (PARTITION BY webhook ORDER BY next_attempt_at), next_attempt_at LIMIT $5
   ),
   lost AS (
     INSERT INTO webhook_attempt (delivery_id, number, started_at, error)

@@ -1,4 +1,4 @@
-/** Many endpoints that never answer, beside one that does. */
+/** Many endpoints that never answer, or late, beside one that answers at once. */
 import type pg from "pg";
 import { pino } from "pino";
 import { Agent } from "undici";
@@ -45,33 +45,42 @@ async function insertWebhook(name: string, deliveries: number, behaviour?: Behav
   );
 }
 
-test("as many silent webhooks as there are places hold up no other wallet's delivery for longer than a round of them", async () => {
-  for (let n = 0; n < CONCURRENCY; n++) await insertWebhook(`silent${n}`, BACKLOG, () => {});
-  const http = new Agent();
-  let claiming: Repeated | undefined;
-  const logger = pino({ level: "silent" });
-  const parts = { pool, cipher, http, metrics: new Metrics().webhooks, logger, wake: () => claiming?.wake() };
-  const settings = { concurrency: CONCURRENCY, perWebhook: 2, timeoutMs: 200, delaysMs: [60_000, 1, 1, 1] };
-  const dispatcher = new DeliveryDispatcher(parts, settings);
-  claiming = repeat(() => dispatcher.claim(), 100);
-  try {
-    // It is known by now that each of them is silent.
-    const begun = 2 * CONCURRENCY;
-    await eventually(
-      async () => receiver.received.length,
-      (n) => n >= begun,
-    );
-    await insertWebhook("healthy", 1);
-    const before = receiver.received.length;
-    await eventually(
-      async () => receiver.to("/healthy").length,
-      (n) => n === 1,
-    );
-    const place = receiver.received.findIndex(({ path }) => path === "/healthy") - before;
-    expect(place).toBeLessThanOrEqual(2 * CONCURRENCY);
-  } finally {
-    await claiming.stop();
-    await dispatcher.stop(0);
-    await http.destroy();
-  }
-}, 60_000);
+test.each<{ name: string; behaviour: Behaviour }>([
+  { name: "silent", behaviour: () => {} },
+  { name: "slow", behaviour: (response) => setTimeout(() => response.writeHead(200).end(), 150) },
+])(
+  "as many $name webhooks as there are places hold up no other wallet's delivery for longer than a round of them",
+  async ({ name, behaviour }) => {
+    await pool.query("DELETE FROM webhook");
+    receiver.received.length = 0;
+    for (let n = 0; n < CONCURRENCY; n++) await insertWebhook(`${name}${n}`, BACKLOG, behaviour);
+    const http = new Agent();
+    let claiming: Repeated | undefined;
+    const logger = pino({ level: "silent" });
+    const parts = { pool, cipher, http, metrics: new Metrics().webhooks, logger, wake: () => claiming?.wake() };
+    const settings = { concurrency: CONCURRENCY, perWebhook: 2, timeoutMs: 200, delaysMs: [60_000, 1, 1, 1] };
+    const dispatcher = new DeliveryDispatcher(parts, settings);
+    claiming = repeat(() => dispatcher.claim(), 100);
+    try {
+      // It is known by now that each of them is silent.
+      const begun = 2 * CONCURRENCY;
+      await eventually(
+        async () => receiver.received.length,
+        (n) => n >= begun,
+      );
+      await insertWebhook("healthy", 1);
+      const before = receiver.received.length;
+      await eventually(
+        async () => receiver.to("/healthy").length,
+        (n) => n === 1,
+      );
+      const place = receiver.received.findIndex(({ path }) => path === "/healthy") - before;
+      expect(place).toBeLessThanOrEqual(2 * CONCURRENCY);
+    } finally {
+      await claiming.stop();
+      await dispatcher.stop(0);
+      await http.destroy();
+    }
+  },
+  60_000,
+);
