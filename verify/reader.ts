@@ -130,7 +130,7 @@ export class EvidenceReader {
     };
   }
 
-  /** A wallet's account from a block to the newest one, and the jobs of blocks `from` to `to` that it paid for or got credits back from. */
+  /** A wallet's account from block `from` to the newest one, and its jobs: paid for, or credits returned, in blocks `from` to `to`. */
   async wallet(wallet: Address, from: bigint, to: bigint): Promise<WalletEvidence & { jobs: Hex[] }> {
     const { chain, addresses } = this;
     const history = await this.#walletHistory(wallet, from, chain.head);

@@ -250,9 +250,9 @@ function apiErrorOf(error: unknown): ApiError {
 
 const POLL_MS = 100;
 /**
- * Seconds beyond the times that a request waits for credits and for its lock, after which a claimed job without a row belongs to a process
- * that ended in between. Its row is written with its lock's transaction: until then it waits for a batch, and balances are read before. Given up
- * earlier, its answer would be paid twice.
+ * A claimed job without a row belongs to a process that ended, once the waits for credits and for the lock are over by this many seconds.
+ * The row is written with the lock's transaction: before it come the reads of balances and the wait for a batch. A claim that is given up
+ * earlier lets an answer be paid twice.
  */
 const UNRECORDED_SECONDS = 20;
 const KEY_FORMAT = /^[\x21-\x7e]{1,255}$/;

@@ -109,8 +109,8 @@ function bodyError({ fault, limit }: BodyRefused): ApiError {
 const NO_SUCH_CHARACTER = "22021";
 
 /**
- * The driver could not reach its host, or PostgreSQL's classes 08 (connection), 25006 (a replica that is no primary yet), 28 (the password was
- * changed), 53 (resources), 57P (shutdown). FATAL: it ended the connection for another reason, such as a disk without room for its own files.
+ * The driver could not reach its host, or PostgreSQL answered with one of these classes. 08: connection. 25006: a replica that is no primary
+ * yet. 28: the password was changed. 53: resources. 57P: shutdown. FATAL: PostgreSQL ended the connection for another reason, such as a full disk.
  */
 const OUTAGE = /^(ECONN|EHOST|ENET|ENOTFOUND|EAI_|EPIPE|ETIMEDOUT|08|25006|28|53|57P)/;
 

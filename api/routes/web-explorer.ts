@@ -39,9 +39,13 @@ const LATEST_EVENTS = 600;
 const BLOCK_EVENTS = 5_000;
 
 /**
- * `GET /tx/{hash}` relays a transaction with its logs, `/explorer/jobs/{job_id}` all transactions that concern a job, `/explorer/blocks/{number}`
- * and `/explorer/addresses/{address}` a block and an address, with its stablecoin and the payouts that wait for it. `/explorer/latest` has the newest jobs and transactions, `/explorer/find/{hash}`
- * what a hash may be. The index says which transactions are the protocol's; their contents come from the node.
+ * The explorer's reads. The index says which transactions are the protocol's; their contents come from the node.
+ *   /tx/{hash}                      a transaction with its logs
+ *   /explorer/jobs/{job_id}         all transactions that concern a job
+ *   /explorer/blocks/{number}       a block
+ *   /explorer/addresses/{address}   an address, with its stablecoin and the payouts that wait for it
+ *   /explorer/latest                the newest jobs and transactions
+ *   /explorer/find/{hash}           what a hash may be
  */
 export function explorerRoutes({ rpc, head, reader, contracts }: Parts): Router {
   const ours = new Set(Object.values(contracts).map((address) => address.toLowerCase()));

@@ -227,8 +227,8 @@ type Arrivals = { delivered: number; undelivered: number };
 type Upkeep = { old_secret_until: Date | null; arrivals: Record<"24h" | "7d", Arrivals> | null };
 
 /**
- * By webhook of a wallet: until when a secret that was replaced still counts, and its deliveries that ended in the last 24 hours and 7 days, or
- * still wait for another attempt.
+ * By webhook of a wallet: until when a replaced secret still counts, and how its deliveries stand. Those count that ended in the last 24 hours
+ * and 7 days, and those that wait for another attempt.
  */
 export async function listUpkeep({ pool }: WebhookContext, wallet: string): Promise<Map<string, Upkeep>> {
   const { rows } = await pool.query<Upkeep & { id: string }>(

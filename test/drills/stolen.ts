@@ -21,8 +21,8 @@ const REFUND_MS = 45_000;
 const SETTLING_MS = 5_000;
 
 /**
- * docs/operations/incidents.md, "A key was stolen": the thief ends the gateway whose key it has, runs one of its own with it on a database of its
- * own, and asks in the name of the wallets that chose this operator. While both run, they take each other's nonces, and few locks are mined.
+ * docs/operations/incidents.md, "A key was stolen": the thief ends the gateway whose key it has. It runs a gateway of its own, on
+ * a database of its own, in the name of the wallets that chose this operator. Were both to run, they would take each other's nonces.
  */
 export const stolen: Drill = {
   name: "stolen-signer",

@@ -1,7 +1,7 @@
 /**
- * Pages whose chain the test drives: a person's transactions while blocks come late, a worker that signed two answers, a dispute as its parties
- * see it, a decision of SVC holders from its proposal to the payment that it makes, and a token that knows no permits. The stack is this file's
- * own: one worker is found guilty, its time is moved, and in the end its token is another one.
+ * Pages whose chain the test drives. A person's transactions while blocks come late; a worker that signed two answers. A dispute as its parties
+ * see it; a decision of SVC holders from its proposal to its payment; a token that knows no permits. The stack is this file's own: one worker
+ * is found guilty, its time is moved, and in the end its token is another one.
  */
 import {
   type Address,
