@@ -254,8 +254,8 @@ export async function listUpkeep({ pool }: WebhookContext, wallet: string): Prom
 const PRUNE_BATCH = 5_000;
 
 /**
- * Deletes deliveries that ended that many days ago, with their attempts, and older events that no
- * delivery names any more. The derivation never goes back so far (its watermark is persistent), so it makes none of them again.
+ * Deletes deliveries that ended that many days ago, with their attempts, and older events that no delivery names any more. The derivation makes
+ * none of them again: it passes over events of that age in blocks that it has looked at before.
  */
 export async function pruneLog(pool: pg.Pool, days: number): Promise<void> {
   for (const batch of [

@@ -24,6 +24,8 @@ export type DerivationSettings = {
   confirmations: number;
   /** Blocks below the watermark that are looked at again: as many as a reorganisation can replace. */
   reorgDepth: number;
+  /** Days that an ended delivery stays in the log: an older event of a block looked at before is not missing, it was pruned. */
+  logDays: number;
 };
 
 type Parts = { pool: pg.Pool; head: ChainHead; metrics: WebhookMetrics; logger: Logger };
@@ -76,13 +78,13 @@ export class Deriver {
     to: number,
     from: number | null,
   ): Promise<"busy" | { made: number; next: number | null }> {
-    const { deployment, reorgDepth } = this.#settings;
+    const { deployment, reorgDepth, logDays } = this.#settings;
     const watermark = await this.#lockWatermark(client, to);
     if (watermark === null) return "busy";
 
     const start = from ?? Math.max(0, watermark - reorgDepth + 1) * POSITIONS_PER_BLOCK;
     const end = (to + 1) * POSITIONS_PER_BLOCK;
-    const values = [deployment, start, end, PAGE_SIZE];
+    const values = [deployment, start, end, PAGE_SIZE, watermark, logDays * 86_400];
     const found = await read<Candidate>(client, "webhook_candidates", CANDIDATES, values);
     const made = await insert(client, this.#withBodies(found));
     const last = found.at(-1);
@@ -167,7 +169,10 @@ const CONDITIONS = SOURCES.map(({ when }, number) => (when ? `WHEN ${number} THE
 
 const EVENT_ID = eventIdSql("$1::text", "e.key", "source.event");
 
-/** Of deployment $1, from position $2 to before $3, at most $4, in the order of the chain. */
+/**
+ * Of deployment $1, from position $2 to before $3, at most $4, in the order of the chain. Up to block $5 all was derived before: what is older
+ * than $6 seconds there may be pruned from the log. A quiet chain's last blocks can be that old.
+ */
 const CANDIDATES = `
   SELECT w.id AS "webhookId", ${EVENT_ID} AS "eventId", source.event, e.kind, e.data, threshold,
     e.position, e.block_number AS "blockNumber", e.block_time AS "blockTime", e.tx_hash AS "txHash"
@@ -179,7 +184,7 @@ const CANDIDATES = `
   LEFT JOIN wallet_setting s ON s.wallet = e.wallet
   CROSS JOIN LATERAL (SELECT CASE WHEN s.wallet IS NULL THEN ${DEFAULT_LOW_CREDIT_THRESHOLD}
     WHEN ${after("s.threshold")} THEN s.low_credit_threshold ELSE s.threshold_before END AS threshold) setting
-  WHERE e.position >= $2 AND e.position < $3
+  WHERE e.position >= $2 AND e.position < $3 AND (e.block_number > $5 OR e.block_time > extract(epoch FROM now()) - $6)
     AND CASE source.number ${CONDITIONS.join(" ")} ELSE true END
     AND NOT EXISTS (SELECT FROM webhook_delivery d WHERE d.webhook_id = w.id AND d.event_id = ${EVENT_ID})
   ORDER BY e.position, source.number, w.id LIMIT $4`;

@@ -32,6 +32,7 @@ export function webhookSettings(config: Config, cipher: Cipher): WebhookSettings
     policy: endpointPolicy(config),
     confirmations: config.WEBHOOK_CONFIRMATIONS,
     reorgDepth: config.WEBHOOK_REORG_DEPTH,
+    logDays: config.WEBHOOK_LOG_DAYS,
     concurrency: config.WEBHOOK_CONCURRENCY,
     perWebhook: config.WEBHOOK_CONCURRENCY_EACH,
     timeoutMs: config.WEBHOOK_TIMEOUT_SECONDS * 1000,

@@ -40,6 +40,7 @@ export class Webhooks {
       policy: { allowLocal: true },
       confirmations: 0,
       reorgDepth: 64,
+      logDays: 30,
       concurrency: 64,
       perWebhook: 16,
       timeoutMs: 10_000,

@@ -28,6 +28,7 @@ it("ends while the listener's connection is being made", async () => {
       policy: { allowLocal: true },
       confirmations: 0,
       reorgDepth: 64,
+      logDays: 30,
       concurrency: 1,
       perWebhook: 1,
       timeoutMs: 1_000,

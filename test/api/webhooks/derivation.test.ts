@@ -1,6 +1,7 @@
 /** Which events the chain makes, whatever becomes of blocks, index and gateways. Real chain, index, database and HTTP. */
 import type { Address } from "viem";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { pruneLog } from "../../../api/webhooks/delivery-log.ts";
 import { EVENT_NAMES, type EventName, envelopeSchema } from "../../../api/webhooks/events.ts";
 import { toApiJobId } from "../../../protocol/job-id.ts";
 import { everything } from "../../indexer/support/everything.ts";
@@ -175,6 +176,24 @@ describe("a reorganisation", () => {
     await webhooks.stop();
     webhooks = await Webhooks.start(stage);
   });
+});
+
+it("a quiet chain makes no event again that the log has pruned, and every new one", async () => {
+  await webhooks.stop();
+  // This chain's clock runs days ahead of ours: here each of its blocks is older than the log.
+  webhooks = await Webhooks.start(stage, { logDays: -30 });
+  await webhooks.webhook(client, receiver.url("/quiet"), ["credit.topup"]);
+  await protocol.deposit(100);
+  await quiet();
+  expect(ids("/quiet")).toHaveLength(1);
+  await pruneLog(webhooks.pool, 0);
+  await sent();
+  expect(ids("/quiet")).toHaveLength(1);
+  await protocol.deposit(100);
+  await quiet();
+  expect(ids("/quiet")).toHaveLength(2);
+  await webhooks.stop();
+  webhooks = await Webhooks.start(stage);
 });
 
 it("an index built anew from nothing delivers no old event again, and every new one", async () => {
