@@ -200,6 +200,7 @@ export async function startGateway(
     waitMs: config.DISPUTE_WAIT_SECONDS * 1000,
     registry: contracts.WorkerRegistry,
     indexed: (jobId) => jobReader.indexed(jobId),
+    ownsSigner: () => signerLock.held,
   });
   const recovery = new Recovery(jobs, {
     rpc,

@@ -53,13 +53,19 @@ export class DisputeStore {
     return rows[0] ?? null;
   }
 
-  async answer(jobId: Hex, receivedHash: Hex, outcome: string, disputeTx: Hex | null): Promise<void> {
-    await this.#pool.query({
+  /** False if it is another gateway's to answer by now, or answered. */
+  async answer(
+    { jobId, receivedHash, gateway }: Pick<DisputeRequest, "jobId" | "receivedHash" | "gateway">,
+    outcome: string,
+    disputeTx: Hex | null,
+  ): Promise<boolean> {
+    const { rowCount } = await this.#pool.query({
       name: "dispute-answer",
-      text: `UPDATE dispute_request SET outcome = $3, dispute_tx = $4, updated_at = now()
-             WHERE job_id = $1 AND received_hash = $2`,
-      values: [toApiJobId(jobId), receivedHash, outcome, disputeTx],
+      text: `UPDATE dispute_request SET outcome = $4, dispute_tx = $5, updated_at = now()
+             WHERE job_id = $1 AND received_hash = $2 AND gateway = $3 AND outcome IS NULL`,
+      values: [toApiJobId(jobId), receivedHash, gateway.toLowerCase(), outcome, disputeTx],
     });
+    return rowCount === 1;
   }
 
   /** One request; null if it was never recorded, or another hash has its place. */

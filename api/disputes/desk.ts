@@ -19,14 +19,19 @@ const NOTED_MS = 5_000;
 
 const HASH_OF_NOTHING = answerHash("");
 
-export type DisputeContext = DecisionContext & { disputes: DisputeStore; metrics: Metrics };
+export type DisputeContext = DecisionContext & {
+  disputes: DisputeStore;
+  metrics: Metrics;
+  /** Whether this process has its signer to itself: without it, its requests may be another's by now. */
+  ownsSigner: () => boolean;
+};
 export type DisputedJob = { jobId: Hex; wallet: Address; stored: StoredJob | null; row: JobRow | null };
 export type Disputed = Exclude<Decision, { kind: "refused" }>;
 
 /**
  * Takes dispute requests: records each with its arrival before anything else, then decides it. Any gateway of the job's
  * operator can. A repetition that reaches another gateway waits for the first one's answer. What a killed process left
- * unanswered its next start decides, or another gateway of the operator within a second.
+ * unanswered its next start decides, or another gateway of the operator within a second. Whoever took a request over answers it.
  */
 export class DisputeDesk {
   readonly #context: DisputeContext;
@@ -59,8 +64,9 @@ export class DisputeDesk {
     const request = await disputes.record({ jobId, receivedHash, wallet, gateway, arrivedAt }, patience);
     if (request === null) throw refuse("other_hash");
     const own = request.gateway.toLowerCase() === gateway.toLowerCase();
-    const decided = own ? this.#process(request) : this.#elsewhere(request);
-    const decision = await Promise.race([decided, this.#patience()]);
+    // Also of an own request the answer can be another's: a gateway that loses its signer loses its requests.
+    const decided = [this.#elsewhere(request), ...(own ? [this.#process(request)] : [])];
+    const decision = await Promise.race([...decided, this.#patience()]);
     if (decision.kind !== "refused") return decision;
     const { reason } = decision;
     throw refuse(reason, reason === "already_open" ? await this.#disputeTx(jobId) : null);
@@ -114,7 +120,7 @@ export class DisputeDesk {
     const decision = await this.#decider.decide(request);
     const outcome = decision.kind === "refused" ? decision.reason : decision.kind;
     const disputeTx = decision.kind === "opened" ? decision.tx : null;
-    await disputes.answer(request.jobId, request.receivedHash, outcome, disputeTx);
+    if (!(await disputes.answer(request, outcome, disputeTx))) return this.#elsewhere(request);
     metrics.disputes.inc({ outcome });
     return decision;
   }
@@ -153,7 +159,8 @@ export class DisputeDesk {
 
   /** Takes up what nobody answered, also what a gateway of the operator has left that no process runs any more. Never rejects. */
   async #sweep(): Promise<void> {
-    const { disputes, jobs } = this.#context;
+    const { disputes, jobs, ownsSigner } = this.#context;
+    if (!ownsSigner()) return;
     const self = { gateway: jobs.account.address, operator: jobs.operator.id };
     try {
       for (const other of await disputes.othersUnanswered(self.gateway, self.operator)) {

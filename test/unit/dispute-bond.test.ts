@@ -183,11 +183,16 @@ it("goes out without one where nobody knows what was sent, and not later than a 
 });
 
 /** A client's request of that job, at a desk that takes it down as `recorded`, and what it counts for the operator. */
-function desk(one: Case, recorded: typeof request | null = request) {
+function desk(
+  one: Case,
+  recorded: typeof request | null = request,
+  found = { ...request, outcome: null as string | null },
+) {
   const outcomes: string[] = [];
   const context = {
     ...contextOf(one),
-    disputes: { record: async () => recorded, answer: async () => {} },
+    disputes: { record: async () => recorded, answer: async () => true, find: async () => found },
+    ownsSigner: () => true,
     metrics: { disputes: { inc: ({ outcome }: { outcome: string }) => outcomes.push(outcome) } },
   } as unknown as DisputeContext;
   const opened = new DisputeDesk(context);
@@ -206,6 +211,13 @@ it("is decided once, however often the request is repeated meanwhile", async () 
 it("is heard for one hash at a time: another one is refused at once, and nothing is decided for it", async () => {
   const { ask, outcomes } = desk({ job: { status: ChainStatus.Settled } }, null);
   await expect(ask()).rejects.toMatchObject({ code: "conflict", status: 409, param: "received_output_hash" });
+  expect([outcomes, sent]).toEqual([[], []]);
+});
+
+it("whose gateway lost its signer is answered by the one that took it over", async () => {
+  const never = { job: { status: ChainStatus.Acknowledged }, waitMs: 60_000 };
+  const { ask, outcomes } = desk(never, request, { ...request, outcome: "wallet_only" });
+  await expect(ask()).rejects.toMatchObject({ code: "conflict", message: expect.stringContaining("wallet") });
   expect([outcomes, sent]).toEqual([[], []]);
 });
 

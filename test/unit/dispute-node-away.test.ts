@@ -20,7 +20,7 @@ it("503, not a defect of ours", async () => {
   const context = {
     jobs: { ...jobs, store: { find: async () => null } },
     rpc: { client },
-    disputes: { record: async () => recorded },
+    disputes: { record: async () => recorded, find: async () => ({ ...recorded, outcome: null }) },
     waitMs: 0,
   } as unknown as DisputeContext;
   const stored = {} as never;
