@@ -13,8 +13,13 @@ pg.types.setTypeParser(pg.types.builtins.INT8, Number);
 /** A query without an answer for so long has lost its connection, whatever the network says: its client gets a 503, not a hang. */
 const QUERY_TIMEOUT_MS = 15_000;
 
-/** What a vanished machine has locked is free within 15 s: the server asks a silent connection, and ends it. */
-const KEEPALIVE = "-c tcp_keepalives_idle=5 -c tcp_keepalives_interval=1 -c tcp_keepalives_count=10";
+/**
+ * What a process has locked in a transaction is free 15 s after its last word, also if it is halted. Its machine can vanish while it waits for
+ * an answer, or while the answer is under way: the server asks a silent connection, and ends it.
+ */
+const LET_GO =
+  "-c idle_in_transaction_session_timeout=15s -c tcp_user_timeout=15s " +
+  "-c tcp_keepalives_idle=5 -c tcp_keepalives_interval=1 -c tcp_keepalives_count=10";
 
 /**
  * A pool whose connections see the gateway's tables. Each execution of a prepared statement is planned anew. A cached plan stays as it was made
@@ -24,7 +29,7 @@ export function openDatabase(url: string, logger: Logger, max = 20, queryTimeout
   const pool = new pg.Pool({
     connectionString: url,
     max,
-    options: `-c search_path=${GATEWAY_SCHEMA} -c plan_cache_mode=force_custom_plan ${KEEPALIVE}`,
+    options: `-c search_path=${GATEWAY_SCHEMA} -c plan_cache_mode=force_custom_plan ${LET_GO}`,
     application_name: "gateway",
     connectionTimeoutMillis: 5_000,
     query_timeout: queryTimeoutMs,
