@@ -16,9 +16,12 @@ export const databaseUrl = z
 /** Which of the protocols a node's URL may have. */
 export const nodeUrl = (protocol: RegExp) => z.url({ protocol }).refine(isNodeUrl, NODE_URL_HELP);
 
-/** Reads a program's settings from the environment. Throws one message that names every wrong variable, and never prints a value. */
+/**
+ * Reads a program's settings from the environment; an empty variable is none. Throws one message that names every wrong variable, and never
+ * prints a value.
+ */
 export function readSettings<S extends z.ZodObject>(schema: S, env: NodeJS.ProcessEnv, program: string): z.infer<S> {
-  const result = schema.safeParse(env);
+  const result = schema.safeParse(Object.fromEntries(Object.entries(env).filter(([, value]) => value !== "")));
   if (result.success) return result.data;
   const lines = result.error.issues.map((issue) => `  ${issue.path.join(".")}: ${issue.message}`);
   throw new Error(

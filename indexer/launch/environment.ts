@@ -49,10 +49,9 @@ export function readEnvironment(env: NodeJS.ProcessEnv) {
   };
 }
 
-function checked({ WS_URL, ...others }: NodeJS.ProcessEnv) {
+function checked(env: NodeJS.ProcessEnv) {
   try {
-    // An empty one is none: whoever starts the indexer can turn off the one of a file of settings.
-    return readSettings(settingsSchema, WS_URL ? { ...others, WS_URL } : others, "indexer");
+    return readSettings(settingsSchema, env, "indexer");
   } catch (error) {
     throw new LaunchError((error as Error).message);
   }

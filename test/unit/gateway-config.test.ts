@@ -90,7 +90,7 @@ describe("the gateway's settings", () => {
   );
 
   it("refuses fees and gas with which nothing could be mined, and another database than PostgreSQL", () => {
-    const wrong = { FEE_CAP_WEI: "", PRIORITY_FEE_WEI: "-1", BATCH_GAS: "0", DATABASE_URL: "mysql://localhost/x" };
+    const wrong = { FEE_CAP_WEI: "1.5", PRIORITY_FEE_WEI: "-1", BATCH_GAS: "0", DATABASE_URL: "mysql://localhost/x" };
     expect(() => readConfig(environment(1, wrong))).toThrow(
       /DATABASE_URL: must begin with postgres[\s\S]*BATCH_GAS: must be at least 1100000[\s\S]*FEE_CAP_WEI: must be a whole number[\s\S]*PRIORITY_FEE_WEI: must be a whole/,
     );
