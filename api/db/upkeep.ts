@@ -29,6 +29,8 @@ export async function bindToDeployment(pool: pg.Pool, deployment: Incarnation, l
       }
       await client.query("DELETE FROM incarnation");
       await client.query("DELETE FROM chain_transaction");
+      await client.query("DELETE FROM idempotency");
+      await client.query("DELETE FROM dispute_request");
       const jobs = await deleteJobs(client);
       logger.warn(
         { bound, name, jobs },
