@@ -9,7 +9,15 @@ import { type Assignment, type Authorization, type Completion, compactSignature 
 import { type AccountWord, decodeAccountWord } from "../../protocol/words.ts";
 import type { RawReceipt } from "./rpc.ts";
 
-export type OperationKind = "lock" | "lockAuthorized" | "acknowledge" | "complete" | "fail" | "refund" | "openDispute";
+export type OperationKind =
+  | "lock"
+  | "lockAuthorized"
+  | "acknowledge"
+  | "complete"
+  | "finalize"
+  | "fail"
+  | "refund"
+  | "openDispute";
 
 /** One call of the escrow on its way into a batch. */
 export type Operation = {
@@ -29,6 +37,7 @@ export const GAS_CEILING: Record<OperationKind, bigint> = {
   lockAuthorized: 140_000n,
   acknowledge: 100_000n,
   complete: 220_000n,
+  finalize: 220_000n,
   fail: 70_000n,
   refund: 70_000n,
   openDispute: 130_000n,
@@ -80,6 +89,12 @@ export function completeOperation(
   const { completion, signature, countedTokens, wallet } = settlement;
   const data = escrowCall("complete", [completion, countedTokens, compactSignature(signature), wallet]);
   return { kind: "complete", jobId: completion.jobId, data, deadline };
+}
+
+/** Charge a job for the answer that its worker proved, once nobody can dispute it any more. Anyone may. */
+export function finalizeOperation(completion: Completion): Operation {
+  const data = escrowCall("finalize", [completion]);
+  return { kind: "finalize", jobId: completion.jobId, data, deadline: Date.now() + 5_000 };
 }
 
 /** End a job without a charge. */

@@ -458,6 +458,18 @@ export class JobStore {
     return rows[0]?.output ?? null;
   }
 
+  /**
+   * The answer of a job that is not settled yet goes to its client: from now on it is charged also after a crash, as if its client had left with
+   * it. False if its client was told already that nothing is charged.
+   */
+  async handOut(jobId: Hex): Promise<boolean> {
+    const { rowCount } = await this.#pool.query(
+      "UPDATE job SET client_left = true WHERE job_id = $1 AND failure IS NULL",
+      [toApiJobId(jobId)],
+    );
+    return rowCount === 1;
+  }
+
   /** Deletes rows of jobs that ended that many days ago: the index has them. */
   async deleteEnded(days: number): Promise<void> {
     await this.#pool.query(

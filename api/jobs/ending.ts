@@ -8,7 +8,7 @@
  *   broken off  failure, then failed        fail         500; nothing is charged
  *   withheld    failure                     its worker   500 answer_withheld: the worker proved an answer that it did not deliver. Recovery
  *                                           proved it    asks it for the answer, and disputes the charge where there is none. The worker
- *                                                        is paid for what it delivers: it finalizes its proof, or recovery settles it
+ *                                                        is paid for what it delivers: it finalizes its proof, or recovery does
  *
  * If the chain refuses a settlement, the job is failed, unless only its sender was refused. The row's lock and end (`settled`, `failed`,
  * `refunded`) are written from the events of our own mined transactions, whether or not a request waits: job-record.ts.
@@ -19,7 +19,13 @@ import { toApiJobId } from "../../protocol/job-id.ts";
 import { ChainStatus, FailureReason } from "../../protocol/job-status.ts";
 import { charge } from "../../protocol/pricing.ts";
 import type { Model } from "../chain/directory.ts";
-import { completeOperation, failOperation, type Outcome, refundOperation } from "../chain/operations.ts";
+import {
+  completeOperation,
+  failOperation,
+  finalizeOperation,
+  type Outcome,
+  refundOperation,
+} from "../chain/operations.ts";
 import { NotSent, type Submission } from "../chain/pipeline.ts";
 import { JobLost, type SignedCompletion } from "../db/jobs.ts";
 import { ApiError } from "../errors.ts";
@@ -175,14 +181,16 @@ export async function timeOut(context: JobContext, job: Refused): Promise<ApiErr
     return null;
   });
   const outcome = await Promise.race([refunding, sleep(END_WAIT_MS).then(() => null)]);
+  const isMined = outcome?.status === "mined";
+  const told = isMined ? "the credits are refunded" : `the refund is on its way: follow it at GET /v1/jobs/${jobId}`;
   const error = new ApiError(
     "job_timeout",
-    `No worker completed the job within ${context.times.completion} seconds; the credits are refunded.`,
+    `No worker completed the job within ${context.times.completion} seconds; ${told}.`,
     {
       details: {
         job_id: jobId,
-        credits_refunded: job.credits,
-        refund_tx: outcome?.status === "mined" ? outcome.hash : null,
+        credits_refunded: isMined ? job.credits : 0,
+        refund_tx: isMined ? outcome.hash : null,
       },
     },
   );
@@ -209,6 +217,13 @@ export async function fail(context: JobContext, jobId: Hex, reason: FailureReaso
     context.logger.warn({ jobId: toApiJobId(jobId), revert: revert.name }, "a job could not be failed on chain");
   }
   return outcome;
+}
+
+/** Charges a job for the answer that its worker proved and did not finalize; resolves when that is mined or refused. */
+export async function finalize(context: JobContext, jobId: Hex, { completion }: SignedCompletion): Promise<void> {
+  const outcome = await context.pipeline.submit(finalizeOperation(completion)).mined;
+  if (outcome.status === "mined") return;
+  context.logger.warn({ jobId: toApiJobId(jobId), revert: outcome.revert.name }, "a proven job could not be finalized");
 }
 
 /** Chain time runs in blocks: a refund may be mined in a block whose time is just short of the deadline. */
@@ -264,7 +279,9 @@ async function noteRefusal({ refused, store, logger }: JobContext, jobId: Hex, w
 function endedOtherwise(context: JobContext, job: Refused, { name, args }: DecodedRevert, error: ApiError): ApiError {
   const status = name === "Job_WrongState" ? args[1] : undefined;
   if (status === ChainStatus.Proven || status === ChainStatus.Disputed) return withheld(context, job);
-  if (status === ChainStatus.Failed || status === ChainStatus.Refunded) return takenOver(job.jobId);
+  if (status === ChainStatus.Settled || status === ChainStatus.Failed || status === ChainStatus.Refunded) {
+    return takenOver(job.jobId);
+  }
   return error;
 }
 

@@ -34,8 +34,8 @@ type JobInput = {
   request: ChatRequest;
   /** To be locked. */
   credits: number;
-  /** Whether the client can send the request again and gets this job's answer. */
-  repeatable: boolean;
+  /** Until when (ms since the epoch) a repetition of the request waits for this job's row; null where a repetition is a job of its own. */
+  claimedUntil: number | null;
   /** Of a wallet with an authorization key: what that key signed. */
   authorization: SignedAuthorization | null;
   /** Takes note of how long each stage took: `prepare`, `lock`, `first-token`, `answer`, `record`. */
@@ -328,9 +328,13 @@ export class JobRun {
  */
 async function lockCredits(context: JobContext, input: JobInput): Promise<Lock> {
   const { pipeline, head, times, store, operator, logger } = context;
-  const { jobId, wallet, model, request, credits, authorization, repeatable } = input;
+  const { jobId, wallet, model, request, credits, authorization, claimedUntil } = input;
   if (pipeline.congested) {
     throw unavailable("Too many jobs wait for the settlement chain; retry in a few seconds.", 5);
+  }
+  // The row comes with the lock's transaction, at most this much later. Without one by then, a repetition runs a job of its own.
+  if (claimedUntil !== null && Date.now() > claimedUntil - times.lock * 1000) {
+    throw unavailable("The request waited too long for the settlement chain; nothing is charged. Retry.", 5);
   }
   const wantedBy = head.time + times.lock;
   const validUntil = authorization?.message.expiresAt ?? wantedBy;
@@ -348,7 +352,7 @@ async function lockCredits(context: JobContext, input: JobInput): Promise<Lock> 
     creditsLocked: credits,
     // Reasoning uses it up, and is not kept.
     maxTokens: needsOf(input.request).includes("reasoning") ? null : maxTokens,
-    repeatable,
+    repeatable: claimedUntil !== null,
   };
   const { mined } = pipeline.submit(operation, store.newJob(row));
   input.stages.end("prepare");

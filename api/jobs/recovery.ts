@@ -17,7 +17,7 @@ import { listOverdueJobs } from "../db/index-reads.ts";
 import type { StoredJob } from "../db/jobs.ts";
 import type { Reader } from "../db/pool.ts";
 import { type JobContext, signAccess, signAssignment } from "./context.ts";
-import { type Finished, fail, JOB_TIMEOUT, keepAnswer, refund, settle, submitSettlement } from "./ending.ts";
+import { type Finished, fail, finalize, JOB_TIMEOUT, keepAnswer, refund, settle, submitSettlement } from "./ending.ts";
 import { isAcknowledgedBy, judge, knowsTime } from "./verdict.ts";
 
 const SWEEP_MS = 10_000;
@@ -146,14 +146,15 @@ export class Recovery {
 
   /**
    * A job whose worker proved an answer on chain before us. The answer is fetched, kept and settled, also where our client got an error: it is
-   * charged for what it can have. Once the contract settles it no more, its worker finalizes it. Shortly before that, the charge of an answer
-   * that nobody can have is disputed.
+   * charged for what it can have. Once the contract settles it no more, its worker finalizes it, or this gateway where the worker does not. Shortly
+   * before that, the charge of an answer that nobody can have is disputed.
    */
   async #endProven(job: StoredJob, chain: OpenJob, finalizeFrom: number): Promise<void> {
     const { head, times, workers, logger, outputRetentionHours } = this.#context;
     const { jobId, completion: stored } = job;
     if (stored !== null && proofDigest(stored.completion) === chain.proof) {
       if (head.time < chain.settleBefore) await this.#settleStored(job, chain);
+      else if (head.time >= finalizeFrom + times.inclusion) await finalize(this.#context, jobId, stored);
       return;
     }
     const host = workers.registered(chain.model).find(({ signer }) => signer === chain.worker);
@@ -254,7 +255,8 @@ export class Recovery {
     const overdue = await listOverdueJobs(this.#parts.index, operator.id, lockedBefore);
     const refundOne = async (jobId: Hex): Promise<void> => {
       logger.warn({ jobId: toApiJobId(jobId) }, "no gateway ended this job: its credits are returned");
-      if ((await refund(this.#context, jobId))?.status !== "mined") this.#notRefundable.add(jobId);
+      const outcome = await refund(this.#context, jobId);
+      if (outcome?.status === "reverted" && outcome.revert.name === "Job_WrongState") this.#notRefundable.add(jobId);
     };
     const open = overdue.filter((jobId) => !this.#notRefundable.has(jobId));
     await Promise.all(open.map((jobId) => this.#alone(jobId, () => refundOne(jobId))));

@@ -4,7 +4,7 @@ import { newJobId, toApiJobId } from "../../protocol/job-id.ts";
 import { describeSpan, markFailed } from "../../shared/tracing.ts";
 import type { Directory } from "../chain/directory.ts";
 import type { EarlierClaim, IdempotencyStore } from "../db/idempotency.ts";
-import { JobLost, type StoredJob } from "../db/jobs.ts";
+import type { StoredJob } from "../db/jobs.ts";
 import { ApiError, unavailable } from "../errors.ts";
 import { admit, idTaken, type PlannedJob, planJob, type RequestAuthorization } from "../jobs/admission.ts";
 import { Answer, SentText } from "../jobs/answer.ts";
@@ -91,6 +91,7 @@ async function answerOnce(
   const isUsed = async () => chosen !== null && (await jobs.store.find(chosen)) !== null;
   for (;;) {
     const jobId = chosen ?? newJobId();
+    const claimedUntil = Date.now() + claimLasts(jobs.times);
     const claim = await idempotency.claim({ wallet, key, body: request.rawBody ?? Buffer.alloc(0) }, jobId);
     if (claim.status === "mismatch") {
       if (chosen !== null) throw idTaken(chosen);
@@ -99,9 +100,8 @@ async function answerOnce(
       });
     }
     if (claim.status === "new") {
-      // Whatever ends without an answer gives the key free: errors are not replayed.
       const release = () => idempotency.release(wallet, key, jobId);
-      if (!(await isUsed())) return answer(dependencies, asked, { jobId, release });
+      if (!(await isUsed())) return answer(dependencies, asked, { jobId, claimedUntil, release });
       await release();
       throw idTaken(jobId);
     }
@@ -117,15 +117,11 @@ async function answerOnce(
 async function answer(
   dependencies: ChatDependencies,
   { plan, body, response }: AskedChat,
-  once?: { jobId: Hex; release: () => Promise<void> },
+  once?: { jobId: Hex; claimedUntil: number; release: () => Promise<void> },
 ): Promise<void> {
-  const { balances, logger } = dependencies.jobs;
-  // An unknown outcome is not a failed one, nor is a job that goes on elsewhere: then the key stays claimed, and the row tells the next request.
-  const failed = async (error: unknown) => {
-    const goesOn = error instanceof ApiError && (error.code === "answer_withheld" || error.cause instanceof JobLost);
-    if (error instanceof ApiError && !goesOn) await once?.release();
-  };
+  const { balances } = dependencies.jobs;
   let run: JobRun | undefined;
+  let isLocked = false;
   const sent = new SentText();
   try {
     const stages = new Stages(response.req.receivedAt);
@@ -139,23 +135,23 @@ async function answer(
       model: plan.model,
       jobId,
       stages,
-      repeatable: once !== undefined,
+      claimedUntil: once?.claimedUntil ?? null,
     });
     dependencies.runs.track(run);
     const left = () => void run?.clientLeft(sent.closed(response.writableFinished));
     if (response.destroyed) left();
     else response.once("close", left);
     const lock = await run.locked;
+    isLocked = true;
     const creditsRemaining = balances.known(plan.wallet)?.free ?? lock.free;
     setServiceHeaders(response, { jobId: toApiJobId(jobId), escrowTx: lock.escrowTx, creditsRemaining });
     const base = { jobId: toApiJobId(jobId), model: body.model, created: lock.lockedAt };
-    run.completed
-      .catch((error) => failed(error))
-      .catch((error) => logger.warn({ err: error }, "the Idempotency-Key could not be released"));
     if (body.stream) await stream(dependencies, run, base, { body, response, sent });
     else await reply(dependencies, run, base, { body, response, sent });
   } catch (error) {
-    await failed(error);
+    // Without a lock the key is free again. From the lock on it stays with the job, whose row tells a repetition what came of it: an error does not
+    // say that the chain has the job's end.
+    if (!isLocked && error instanceof ApiError) await once?.release();
     const known = balances.known(plan.wallet);
     if (!response.headersSent && known) setServiceHeaders(response, { creditsRemaining: known.free });
     if (!response.headersSent && run?.worker) setServiceHeaders(response, { worker: run.worker });
@@ -255,6 +251,7 @@ const POLL_MS = 100;
  * earlier lets an answer be paid twice.
  */
 const UNRECORDED_SECONDS = 20;
+const claimLasts = ({ lock }: JobContext["times"]): number => (2 * lock + UNRECORDED_SECONDS) * 1000;
 const KEY_FORMAT = /^[\x21-\x7e]{1,255}$/;
 
 export function idempotencyKey(request: Request): string | null {
@@ -270,7 +267,7 @@ export function idempotencyKey(request: Request): string | null {
 
 /**
  * Waits until an earlier request's job has its answer. Null: it came to nothing, and the request may run anew. `isClaimed`: whether the
- * earlier request still has the key, which it gives free when it ends without an answer. Rejects when `signal` aborts.
+ * earlier request still has the key, which it gives free when it ends without a lock. Rejects when `signal` aborts.
  */
 export async function earlierAnswer(
   context: JobContext,
@@ -280,12 +277,13 @@ export async function earlierAnswer(
 ): Promise<StoredJob | null> {
   const { completion, inclusion, lock } = context.times;
   const started = Date.now();
-  const lost = started - ageMs + (2 * lock + UNRECORDED_SECONDS) * 1000;
+  const lost = started - ageMs + claimLasts(context.times);
   for (;;) {
     signal.throwIfAborted();
     const job = await context.store.find(jobId);
     if (job === null && (Date.now() > lost || !(await isClaimed()))) return null;
-    if (job?.state === "settling" || job?.state === "settled") return job;
+    // An answer of a refused job is charged only if its worker proved it: the chain decides.
+    if (job?.state === "settled" || (job?.state === "settling" && job.failure === null)) return job;
     if (job?.state === "failed" || job?.state === "refunded" || job?.state === "unlocked") return null;
     if (Date.now() - started > (completion + inclusion + lock) * 1000) {
       throw new ApiError("conflict", `The first of these requests still runs as ${toApiJobId(jobId)}.`);

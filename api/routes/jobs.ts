@@ -68,8 +68,9 @@ export function outputRoute(reader: JobReader, store: JobStore, cipher: Cipher):
   return async (request, response) => {
     const { job, stored } = await reader.get(String(request.params.job_id), clientOf(request).wallet);
     setJobHeaders(response, job);
-    if (job.status === "pending" || job.status === "processing") {
-      throw new ApiError("job_not_settled", `${job.id} is ${job.status}: its answer is not complete yet; ask again.`);
+    const isDue = job.status !== "settling" || (stored !== null && (await store.handOut(stored.jobId)));
+    if (job.status === "pending" || job.status === "processing" || !isDue) {
+      throw new ApiError("job_not_settled", `${job.id} is ${job.status}: its answer cannot be had yet; ask again.`);
     }
     // Nobody paid for it: its gateway was killed, and its client was told that it has none.
     const isUncharged = (job.status === "failed" || job.status === "refunded") && job.on_chain.settlement_tx === null;

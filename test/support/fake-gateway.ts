@@ -75,6 +75,6 @@ export function rowsInMemory(write: (step: string, change: object) => Promise<vo
     ended: step("ended"),
     refused: (_jobId: string, failure: string) => write("refused", { failure }),
   } as unknown as JobStore;
-  const record = { written: async () => {} } as unknown as JobRecord;
+  const record = { written: async () => {}, neverLocked: async () => {} } as unknown as JobRecord;
   return { store, record };
 }

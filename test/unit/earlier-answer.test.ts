@@ -5,7 +5,7 @@ import { earlierAnswer } from "../../api/routes/chat.ts";
 import { newJobId } from "../../protocol/job-id.ts";
 
 const jobId = newJobId();
-const settled = { jobId, state: "settled" };
+const settled = { jobId, state: "settled", failure: null };
 let row: object | null;
 let claimed: boolean;
 const context = {
@@ -28,6 +28,15 @@ it("a lock that waits for its batch is not taken for a process that ended: the a
   row = settled;
   await vi.advanceTimersByTimeAsync(1_000);
   expect(await asked).toBe(settled);
+});
+
+it("an answer whose request was refused is not given before the chain has its end", async () => {
+  row = { jobId, state: "settling", failure: "settlement refused" };
+  const asked = ask();
+  await vi.advanceTimersByTimeAsync(1_000);
+  row = { ...row, state: "failed" };
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(await asked).toBeNull();
 });
 
 it("a request that gave its key free is not waited for", async () => {

@@ -10,7 +10,8 @@ import { signingWorker } from "./support/jobs.ts";
 const worker = signingWorker();
 const TEXT = "The whole answer.";
 
-it.each(["failed", "refunded"] as const)("of a job that was %s without a charge there is none", async (status) => {
+/** What a client gets for a job in that state, which has a stored answer. */
+async function ask(status: string, handOut?: boolean): Promise<unknown[]> {
   const jobId = newJobId();
   // Its gateway was killed between the answer's write and the settlement's: the next one returned the credits.
   const completion = await worker.complete(jobId, TEXT, { completedAt: 1 });
@@ -18,12 +19,20 @@ it.each(["failed", "refunded"] as const)("of a job that was %s without a charge 
   const onChain = { escrow_tx: "0x1", settlement_tx: null };
   const job = { id: toApiJobId(jobId), status, worker_address: worker.signer, on_chain: onChain };
   const reader = { get: async () => ({ job, stored, row: null }) } as unknown as JobReader;
-  const store = { output: async () => Buffer.from("sealed") } as unknown as JobStore;
+  const store = { output: async () => Buffer.from("sealed"), handOut: async () => handOut } as unknown as JobStore;
   const cipher = { decrypt: () => TEXT } as unknown as Cipher;
   const sent: unknown[] = [];
   const response = { setHeader: () => {}, json: (body: unknown) => void sent.push(body) };
   const request = { params: { job_id: job.id }, client: { wallet: worker.signer } };
-  const answering = outputRoute(reader, store, cipher)(request as never, response as never, () => {});
-  await expect(answering).rejects.toMatchObject({ code: "output_not_found" });
-  expect(sent).toEqual([]);
+  await outputRoute(reader, store, cipher)(request as never, response as never, () => {});
+  return sent;
+}
+
+it.each(["failed", "refunded"])("of a job that was %s without a charge there is none", async (status) => {
+  await expect(ask(status)).rejects.toMatchObject({ code: "output_not_found" });
+});
+
+it("of a job whose gateway was killed before the settlement is handed out only if it is charged from then on", async () => {
+  expect(await ask("settling", true)).toMatchObject([{ content: TEXT }]);
+  await expect(ask("settling", false)).rejects.toMatchObject({ code: "job_not_settled" });
 });

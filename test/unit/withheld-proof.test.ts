@@ -173,6 +173,8 @@ it("beside another answer that is stored: that one is not settled, and the proof
 it.each([
   ["is settled", 149, ["complete"]],
   ["is left to its worker, which finalizes it: the contract would refuse it", 150, []],
+  ["is left to its worker", 3_629, []],
+  ["is finalized by the gateway, because its worker has not done so", 3_630, ["finalize"]],
 ])("of the stored answer %s %i s after the lock", async (_, age, sent) => {
   expect(await sweepProven({ age, stored: "proven" })).toEqual({ sent, written: [], disputed: [] });
   expect(withheld).toEqual([]);

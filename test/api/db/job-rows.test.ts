@@ -174,24 +174,28 @@ describe("a row belongs to one process", () => {
   });
 
   it.each(["of its own signer", "of another signer"])(
-    "a claim %s refuses what a client waited for, unless its request can be repeated or the client had left",
+    "a claim %s refuses what a client waited for, unless its request can be repeated or the client had left, or fetched the answer",
     async (whose) => {
       const signer: Address = `0x${randomBytes(20).toString("hex")}`;
       const before = process(signer);
       const after = whose === "of its own signer" ? process(signer) : process(ONE);
       const [repeatable] = (await add(before, 1, true)) as [Hex];
-      const [waiting, left, told] = (await add(before, 3, false)) as [Hex, Hex, Hex];
+      const [waiting, left, told, fetched] = (await add(before, 4, false)) as [Hex, Hex, Hex, Hex];
       await before.left({ jobId: left, sentHash: HASH, sentComplete: false });
       await before.refused(told, "the worker broke off");
+      expect(await after.handOut(fetched)).toBe(true);
       if (whose === "of its own signer") await after.claimOwn();
       else await after.claimFrom(signer, signerLockKey(31_337, signer));
-      const failures = await Promise.all([repeatable, waiting, left, told].map((id) => after.find(id)));
+      const failures = await Promise.all([repeatable, waiting, left, told, fetched].map((id) => after.find(id)));
       expect(failures.map((job) => job?.failure)).toEqual([
         null,
         "the gateway ended while its client waited",
         null,
         "the worker broke off",
+        null,
       ]);
+      // Its client was told that nothing is charged.
+      expect(await after.handOut(waiting)).toBe(false);
     },
   );
 

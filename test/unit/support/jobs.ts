@@ -32,6 +32,6 @@ export type SigningWorker = ReturnType<typeof signingWorker>;
 export function runJob(context: JobContext, more: object = {}): JobRun {
   const request = { messages: [], max_tokens: 100 };
   const job = { jobId: newJobId(), wallet: context.account.address, model: MODEL, request, credits: 8 };
-  const rest = { authorization: null, repeatable: false, stages: new Stages() };
+  const rest = { authorization: null, claimedUntil: null, stages: new Stages() };
   return new JobRun(context, { ...job, ...rest, ...more } as never);
 }

@@ -1,0 +1,90 @@
+/** What becomes of an Idempotency-Key when its request ends with an error: free before the lock, with the job from the lock on. */
+import { generatePrivateKey } from "viem/accounts";
+import { expect, it } from "vitest";
+import type { Operation } from "../../api/chain/operations.ts";
+import { Runs } from "../../api/jobs/job.ts";
+import { WorkerFailure } from "../../api/jobs/worker-client.ts";
+import { chatRoute } from "../../api/routes/chat.ts";
+import { ChainStatus } from "../../protocol/job-status.ts";
+import { signingAccount } from "../../shared/secp256k1.ts";
+import { fakeGateway, MODEL, minedAt } from "../support/fake-gateway.ts";
+import { signingWorker } from "./support/jobs.ts";
+
+const gateway = signingAccount(generatePrivateKey());
+const host = signingWorker();
+const now = Math.floor(Date.now() / 1000);
+
+/** The chain's answer to an operation; null for none. */
+type Chain = (kind: Operation["kind"], jobId: string) => object | null;
+const refusing = (name: string, args: unknown[] = []) => ({ status: "reverted", revert: { name, args } });
+
+/** What a request with a key is told, whose worker breaks off, and whether its key is free then. */
+async function ask(chain: Chain): Promise<{ error: unknown; released: boolean }> {
+  let released = false;
+  const submit = ({ kind, jobId }: Operation) => {
+    const outcome = chain(kind, jobId);
+    const hash = Promise.resolve("0x10");
+    return { signed: hash, sent: hash, mined: outcome === null ? new Promise(() => {}) : Promise.resolve(outcome) };
+  };
+  const jobs = fakeGateway({
+    time: now,
+    account: gateway,
+    pipeline: { congested: false, submit },
+    balances: {
+      current: async () => ({ free: 1_000 }),
+      hold: async () => () => {},
+      terms: () => ({ frozen: false, dailyLimit: null, operator: 1, authorized: false }),
+      known: () => null,
+    },
+    workers: {
+      candidates: () => [host],
+      choose: (_model: number, _credits: number, excluded: Set<string>) =>
+        excluded.has(host.signer) ? undefined : host,
+      mostTokens: () => null,
+    },
+    client: {
+      dispatch: async () => {
+        throw new WorkerFailure("broken_stream", "gone", false);
+      },
+    },
+  });
+  const idempotency = {
+    claim: async () => ({ status: "new" }),
+    release: async () => {
+      released = true;
+    },
+  };
+  const phase = { stopping: false, takenUp: true };
+  const dependencies = { jobs, directory: { model: () => MODEL }, idempotency, docsUrl: "", runs: new Runs(), phase };
+  const request = {
+    client: { wallet: gateway.address },
+    headers: { "idempotency-key": "one" },
+    body: { model: "m", messages: [{ role: "user", content: "Hi" }], max_tokens: 100 },
+  };
+  const response = { req: { receivedAt: 0 }, once: () => {}, setHeader: () => {} };
+  const route = chatRoute(dependencies as never) as (...parts: unknown[]) => Promise<void>;
+  const error = await route(request, response, () => {}).catch((thrown) => thrown);
+  return { error, released };
+}
+
+const locks = (kind: Operation["kind"]) => (kind === "lock" ? minedAt(now, kind) : null);
+
+it("is free where nothing was locked", async () => {
+  const { error, released } = await ask(() => refusing("Account_InsufficientCredits"));
+  expect(error).toMatchObject({ code: expect.stringMatching(/credits|unavailable/) });
+  expect(released).toBe(true);
+});
+
+it("stays with a job that is failed: its row tells a repetition", async () => {
+  const { error, released } = await ask((kind) => locks(kind) ?? minedAt(now, kind));
+  expect(error).toMatchObject({ code: "no_workers_available" });
+  expect(released).toBe(false);
+});
+
+it("stays with a job that another gateway settled meanwhile, and its client is not told that nothing is charged", async () => {
+  const { error, released } = await ask(
+    (kind, jobId) => locks(kind) ?? refusing("Job_WrongState", [jobId, ChainStatus.Settled]),
+  );
+  expect(error).toMatchObject({ code: "service_unavailable", message: expect.stringContaining("took the job over") });
+  expect(released).toBe(false);
+});
