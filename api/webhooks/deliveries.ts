@@ -35,10 +35,12 @@ type Parts = {
   wake: () => void;
 };
 
-/** A slow webhook gets no more than this many attempts at once, and comes after all others: each attempt holds a place for up to 10 s. */
+/** Attempts at once of a slow webhook: each holds a place for up to 10 s. All slow ones together get half of the places. */
 const SLOW_CONCURRENCY = 2;
 /** Slow: its last answer took more than this part of the limit, or did not come. */
 const SLOW_PART = 1 / 5;
+/** A webhook that had no attempt for so long counts as slow no more. */
+const SLOW_MS = 3_600_000;
 const RETRY_RECORD_MS = 500;
 /** An attempt without a result counts as lost so long after the limit of its answer: the result has to be written, too. */
 const LEASE_SPARE_MS = 10_000;
@@ -51,8 +53,8 @@ export class DeliveryDispatcher {
   readonly #parts: Parts;
   readonly #settings: DispatchSettings;
   readonly #running = new Map<string, number>();
-  /** Webhooks whose last attempt was slow. */
-  readonly #slow = new Set<string>();
+  /** Webhooks whose last attempt was slow, and until when that counts: ms since the epoch. */
+  readonly #slow = new Map<string, number>();
   readonly #attempts = new Set<Promise<void>>();
   readonly #abort = new AbortController();
   /** Never rejects. */
@@ -75,11 +77,15 @@ export class DeliveryDispatcher {
     const { concurrency, perWebhook, timeoutMs } = this.#settings;
     const total = concurrency - this.#attempts.size;
     if (total <= 0) return; // a finished attempt calls `wake`
-    const busy = [...new Set([...this.#slow, ...this.#running.keys()])];
-    const limits = busy.map((id) => (this.#slow.has(id) ? SLOW_CONCURRENCY : perWebhook));
-    const running = busy.map((id) => this.#running.get(id) ?? 0);
-    const slow = busy.map((id) => this.#slow.has(id));
-    const values = [busy, limits, running, perWebhook, total, (timeoutMs + LEASE_SPARE_MS) / 1_000, slow];
+    for (const [id, until] of this.#slow) if (until < Date.now()) this.#slow.delete(id);
+    const known = [...new Set([...this.#slow.keys(), ...this.#running.keys()])].map((id) => {
+      const slow = this.#slow.has(id);
+      return { id, slow, running: this.#running.get(id) ?? 0, most: slow ? SLOW_CONCURRENCY : perWebhook };
+    });
+    const slowRunning = known.reduce((sum, { slow, running }) => sum + (slow ? running : 0), 0);
+    const slowTotal = Math.max(0, Math.ceil(concurrency / 2) - slowRunning);
+    const lease = (timeoutMs + LEASE_SPARE_MS) / 1_000;
+    const values = [JSON.stringify(known), perWebhook, total, slowTotal, lease];
     try {
       const { rows } = await this.#parts.pool.query<Claimed>({ name: "webhook-claim", text: CLAIM, values });
       for (const delivery of rows) this.#begin(delivery);
@@ -125,8 +131,9 @@ export class DeliveryDispatcher {
       return null;
     }
     const { result, status, durationMs: ms, error } = outcome;
-    if (result === "timeout" || ms > SLOW_PART * this.#settings.timeoutMs) this.#slow.add(webhookId);
-    else this.#slow.delete(webhookId);
+    this.#slow.delete(webhookId);
+    const isSlow = result === "timeout" || ms > SLOW_PART * this.#settings.timeoutMs;
+    if (isSlow) this.#slow.set(webhookId, Date.now() + SLOW_MS);
     metrics.attempts.inc({ result });
     metrics.seconds.observe(ms / 1000);
     // Of the URL only the host: path and query may hold what the owner takes for a secret.
@@ -184,9 +191,8 @@ type Claimed = {
 /**
  * Takes deliveries that are due. A webhook's oldest ones come first, and webhooks take turns: no webhook's backlog
  * stands before another's. Rows that another gateway holds are passed over. An attempt without a result (its gateway
- * was killed) is logged as such and does not count as failed. $1 to $3: webhooks with attempts running or another limit, those limits, and
- * how many run; $4: the limit of the others, $5: of all together; $6: seconds after which a claimed delivery's attempt counts as lost; $7: which
- * of the webhooks of $1 were slow last time: they come after all others, however many they are.
+ * was killed) is logged as such and does not count as failed. $1: slow webhooks and those with attempts running, each with its most attempts at
+ * once; $2: that of the others; $3: places for all, $4: for slow ones; $5: seconds after which a claimed delivery's attempt counts as lost.
  */
 const CLAIM = `
   -- Along the index from one webhook with pending rows to the next: one step, however long its backlog.
@@ -198,31 +204,34 @@ const CLAIM = `
     FROM webhooks WHERE webhooks.id IS NOT NULL
   ),
   open AS (
-    SELECT d.*, w.id AS webhook, COALESCE(busy.running, 0) AS running_now,
-      COALESCE(busy.slow, false) AS slow FROM webhooks
+    SELECT d.*, w.id AS webhook, COALESCE(known.running, 0) AS running_now, COALESCE(known.slow, false) AS slow FROM webhooks
     JOIN webhook w ON w.id = webhooks.id
-    LEFT JOIN unnest($1::text[], $2::int[], $3::int[], $7::boolean[]) AS busy (id, most, running, slow) ON busy.id = w.id
+    LEFT JOIN jsonb_to_recordset($1::jsonb) AS known (id text, slow boolean, running int, most int) ON known.id = w.id
     CROSS JOIN LATERAL (
       SELECT id, attempt, next_attempt_at FROM webhook_delivery
       WHERE webhook_id = w.id AND status = 'pending' AND next_attempt_at <= now() AND (w.status = 'active' OR is_test)
-      ORDER BY next_attempt_at LIMIT GREATEST(0, COALESCE(busy.most - busy.running, $4::int)) FOR UPDATE SKIP LOCKED
+      ORDER BY next_attempt_at LIMIT GREATEST(0, COALESCE(known.most - known.running, $2::int)) FOR UPDATE SKIP LOCKED
     ) d
   ),
   -- Webhooks with the fewest running attempts first: a new event does not wait behind others' backlogs.
+  turns AS (
+    SELECT *, running_now + row_number() OVER (PARTITION BY webhook ORDER BY next_attempt_at) AS turn FROM open
+  ),
+  ranked AS (SELECT *, row_number() OVER (PARTITION BY slow ORDER BY turn, next_attempt_at) AS place FROM turns),
   due AS (
-    SELECT id, attempt, next_attempt_at FROM open
-    ORDER BY slow, running_now + row_number() OVER (PARTITION BY webhook ORDER BY next_attempt_at), next_attempt_at LIMIT $5
+    SELECT id, attempt, next_attempt_at FROM ranked WHERE NOT slow OR place <= $4::int
+    ORDER BY turn, next_attempt_at LIMIT $3::int
   ),
   lost AS (
     INSERT INTO webhook_attempt (delivery_id, number, started_at, error)
-    SELECT id, attempt, next_attempt_at - make_interval(secs => $6),
+    SELECT id, attempt, next_attempt_at - make_interval(secs => $5),
       'the gateway stopped during this attempt: its result is unknown'
     FROM due WHERE attempt > 0
     ON CONFLICT DO NOTHING
   ),
   claimed AS (
     UPDATE webhook_delivery d
-    SET attempt = d.attempt + 1, next_attempt_at = now() + make_interval(secs => $6)
+    SET attempt = d.attempt + 1, next_attempt_at = now() + make_interval(secs => $5)
     FROM due WHERE d.id = due.id
     RETURNING d.id, d.webhook_id, d.event_id, d.attempt, d.first_attempt
   )
