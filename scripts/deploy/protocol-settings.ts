@@ -59,7 +59,7 @@ export type ProtocolSettings = {
   durations: Durations;
 };
 
-/** How SVC holders decide; the governor can change all of it by a vote, except who executes. */
+/** How SVC holders decide; a vote can change all of it. */
 export type Governance = {
   /** Seconds between a proposal and its vote. */
   votingDelay: number;

@@ -1,7 +1,7 @@
 /**
  * What is down for a while under load, and what webhooks and lists make of it: the index, then a gateway that is told to stop, then two
  * gateways that are killed again and again while events flow.
- * INDEX_AWAY_SECONDS sets for how long the index is away (10); docs/faults.md tells of five minutes. WEBHOOK_CRASH_EVENTS sets how many events
+ * INDEX_AWAY_SECONDS sets for how long the index is away (10); test/README.md tells of five minutes. WEBHOOK_CRASH_EVENTS sets how many events
  * (60), WEBHOOK_CRASH_KILLS how many kills (3: one of each kind).
  */
 import type { ServerResponse } from "node:http";

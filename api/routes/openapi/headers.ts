@@ -37,7 +37,7 @@ export const HEADERS: Record<string, Json> = {
   "WWW-Authenticate": header("`Bearer`: how to send a key; with `error` when one was sent.", text),
   "Server-Timing": header(
     "Milliseconds the request spent in `prepare`, `lock` (the chain) and `first-token`, and before a plain reply in `answer` (the rest of it), " +
-      "`record` (writing it down) and `settlement` (until its transaction is signed and on record); not on replays.",
+      "`record` (writing it down) and `settlement` (until its transaction is signed); not on replays.",
     text,
   ),
   "Idempotent-Replayed": header("`true` when an earlier answer is given again; nothing is charged.", {
