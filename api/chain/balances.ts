@@ -249,8 +249,7 @@ export class Balances {
     if (job.status !== ChainStatus.Locked && job.status !== ChainStatus.Acknowledged) return null;
     // The worker of a later attempt has the job, or a reorganisation moved the lock behind the answer.
     if (job.attempt > attempt || completion.completedAt < job.lockedAt) return null;
-    const billed = Math.min(countedTokens, completion.completionTokens);
-    const credits = job.credits - charge(billed, job, job.credits);
+    const credits = job.credits - charge(countedTokens, job, job.credits);
     return { credits, until: job.lockedAt + this.#parts.settleWithin };
   }
 
@@ -258,8 +257,7 @@ export class Balances {
   async #settling(wallet: Address): Promise<SettlingRow[]> {
     const { rows } = await this.#parts.pool.query<SettlingRow>({
       name: "balance-settling",
-      text: `SELECT ${CHAIN_JOB_ID} AS "jobId", attempt, completion->'completion' AS completion,
-                    coalesce(counted_tokens, (completion->'completion'->>'completionTokens')::integer) AS "countedTokens"
+      text: `SELECT ${CHAIN_JOB_ID} AS "jobId", attempt, completion->'completion' AS completion, counted_tokens AS "countedTokens"
              FROM job WHERE wallet = $1 AND state = 'settling' AND failure IS NULL AND completion IS NOT NULL
              ORDER BY job_id DESC LIMIT ${MAX_SETTLING}`,
       values: [wallet],

@@ -50,10 +50,10 @@ export class NotSent extends Error {
 }
 
 /**
- * A submitted operation. `signed`: hash of the transaction it is to leave in, before that is recorded. `sent`: the hash once it is on record and
- * certain to go out. `mined`: its outcome. All reject only with NotSent.
+ * A submitted operation. `signed`: hash of the transaction it is to leave in, before that is recorded. `mined`: its outcome. Both reject only
+ * with NotSent.
  */
-export type Submission = { signed: Promise<Hex>; sent: Promise<Hex>; mined: Promise<Outcome> };
+export type Submission = { signed: Promise<Hex>; mined: Promise<Outcome> };
 
 /** Called for each mined batch, before the promises of its operations resolve; nobody may wait for them, after a restart or a reorganisation. */
 export type BatchObserver = (batch: MinedBatch, blockTime: number) => void;
@@ -62,7 +62,6 @@ export type BatchObserver = (batch: MinedBatch, blockTime: number) => void;
 type Waiting = Pending & {
   job: NewJob | null;
   signed: PromiseWithResolvers<Hex>;
-  sent: PromiseWithResolvers<Hex>;
   mined: PromiseWithResolvers<Outcome>;
 };
 
@@ -132,19 +131,17 @@ export class Pipeline {
   /** Queues an operation for the next batch. The row of a new `job` is written together with the transaction, before it is broadcast. */
   submit(operation: Operation, job: NewJob | null = null): Submission {
     const signed = Promise.withResolvers<Hex>();
-    const sent = Promise.withResolvers<Hex>();
     const mined = Promise.withResolvers<Outcome>();
-    // A caller may care for one of them only; the others must not end the process as an unhandled rejection.
+    // A caller may care for one of them only; the other must not end the process as an unhandled rejection.
     signed.promise.catch(() => {});
-    sent.promise.catch(() => {});
     mined.promise.catch(() => {});
-    const item = { operation, job, queuedAt: Date.now(), tries: 0, signed, sent, mined };
+    const item = { operation, job, queuedAt: Date.now(), tries: 0, signed, mined };
     if (this.#stopping) refuse([item], new NotSent("the gateway is stopping"));
     else {
       this.#queue.push(item);
       this.#pump();
     }
-    return { signed: signed.promise, sent: sent.promise, mined: mined.promise };
+    return { signed: signed.promise, mined: mined.promise };
   }
 
   /** Transactions a second that may go out from now on. */
@@ -234,7 +231,6 @@ export class Pipeline {
       for (const item of items) this.#queue.push(item);
       return;
     }
-    for (const item of items) item.sent.resolve(variant.hash);
     void this.#finish(row, calldata, items);
   }
 
@@ -348,9 +344,8 @@ export class Pipeline {
 }
 
 function refuse(items: readonly Waiting[], error: NotSent): void {
-  for (const { signed, sent, mined } of items) {
+  for (const { signed, mined } of items) {
     signed.reject(error);
-    sent.reject(error);
     mined.reject(error);
   }
 }

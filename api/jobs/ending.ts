@@ -52,31 +52,27 @@ export type Finished = {
   model: Pick<Model, "creditsPerRequest" | "creditsPer1kTokens">;
   text: string;
   signed: SignedCompletion;
-  /** Output tokens as the gateway bounds them. */
+  /** Output tokens that are billed: the worker's count, as the gateway bounds it. */
   countedTokens: number;
 };
 
-/** A settlement on its way. `signed`, `sent`: hash of its transaction, before and after its record; `done`: whether it was mined as a settlement. */
-export type Settling = {
-  credits: number;
-  billedTokens: number;
-  signed: Promise<Hex>;
-  sent: Promise<Hex>;
-  done: Promise<boolean>;
-};
+/** A settlement on its way. `signed`: hash of its transaction, before that is on record; `done`: whether it was mined as a settlement. */
+type Settlement = { signed: Promise<Hex>; done: Promise<boolean> };
+export type Settling = Settlement & { charged: number; countedTokens: number };
 
 /** Stores the answer, then sends its settlement. Resolves once the answer is safe; the settlement goes on. Rejects with JobLost. */
 export async function settle(context: JobContext, job: Finished): Promise<Settling> {
-  const credits = await keepAnswer(context, job);
-  context.balances.expectReturn(job.wallet, job.jobId, job.creditsLocked - credits, job.settleBefore);
-  return submitSettlement(context, job, credits);
+  const { wallet, jobId, creditsLocked, countedTokens, settleBefore } = job;
+  const charged = await keepAnswer(context, job);
+  context.balances.expectReturn(wallet, jobId, creditsLocked - charged, settleBefore);
+  return { ...submitSettlement(context, job), charged, countedTokens };
 }
 
 /** Stores the answer and its charge, and returns that. Rejects with JobLost. */
 export async function keepAnswer(context: JobContext, job: Finished): Promise<number> {
   const { store, cipher, logger, times, outputRetentionHours } = context;
   const { jobId, worker, attempt, acknowledgement, signed, countedTokens } = job;
-  const credits = charge(Math.min(countedTokens, signed.completion.completionTokens), job.model, job.creditsLocked);
+  const charged = charge(countedTokens, job.model, job.creditsLocked);
   const row = {
     jobId,
     worker,
@@ -84,7 +80,7 @@ export async function keepAnswer(context: JobContext, job: Finished): Promise<nu
     acknowledgement,
     completion: signed,
     countedTokens,
-    creditsCharged: credits,
+    creditsCharged: charged,
     output: outputRetentionHours > 0 ? cipher.encrypt(job.text, toApiJobId(jobId)) : null,
     retentionHours: outputRetentionHours,
   };
@@ -96,15 +92,14 @@ export async function keepAnswer(context: JobContext, job: Finished): Promise<nu
     () => store.answered({ ...row, finalTokenAt: new Date() }),
     (error) => logger.error({ err: error, jobId: toApiJobId(jobId) }, "an answer could not be stored; trying again"),
   );
-  return credits;
+  return charged;
 }
 
 /** Sends the settlement of a stored answer. */
 export function submitSettlement(
   context: JobContext,
-  job: Omit<Finished, "text" | "model" | "worker" | "attempt" | "acknowledgement">,
-  credits: number,
-): Settling {
+  job: Pick<Finished, "jobId" | "wallet" | "signed" | "countedTokens" | "settleBefore" | "acknowledged">,
+): Settlement {
   const { pipeline, logger } = context;
   const { jobId, wallet, signed, countedTokens } = job;
   const { completion, signature } = signed;
@@ -126,23 +121,20 @@ export function submitSettlement(
   done.catch((error) =>
     logger.error({ err: error, jobId: toApiJobId(jobId) }, "a settlement is open; the next sweep takes it up again"),
   );
-  const billedTokens = Math.min(countedTokens, signed.completion.completionTokens);
-  return { credits, billedTokens, signed: submission.signed, sent: submission.sent, done };
+  return { signed: submission.signed, done };
 }
 
 /** Sends a settlement once its worker's acknowledgement is mined. A refused acknowledgement is a refused settlement. */
 function sendAfter(acknowledged: Promise<Outcome>, send: () => Submission): Submission {
   const submission = acknowledged.then((outcome): Submission => {
     if (outcome.status === "mined") return send();
-    const sent = Promise.reject(new NotSent("its worker's acknowledgement was refused"));
-    return { signed: sent, sent, mined: Promise.resolve(outcome) };
+    const signed = Promise.reject(new NotSent("its worker's acknowledgement was refused"));
+    return { signed, mined: Promise.resolve(outcome) };
   });
   const signed = submission.then((settlement) => settlement.signed);
-  const sent = submission.then((settlement) => settlement.sent);
   // A caller may care for its outcome only.
   signed.catch(() => {});
-  sent.catch(() => {});
-  return { signed, sent, mined: submission.then((settlement) => settlement.mined) };
+  return { signed, mined: submission.then((settlement) => settlement.mined) };
 }
 
 // ---------------------------------------------------------------- not answered
@@ -270,7 +262,7 @@ async function noteRefusal({ refused, store, logger }: JobContext, jobId: Hex, w
     );
   } catch (error) {
     // A job that this database has never seen, or that another process has: nothing of it is charged here.
-    if (error instanceof JobLost) return;
+    if (error instanceof JobLost) return void refused.delete(jobId);
     log.error({ err: error }, "a refused job could not be noted: after a kill, the next process may charge it");
   }
 }

@@ -41,7 +41,7 @@ export function jobObject(row: JobRow | null, stored: StoredJob | null, escrow: 
   const credits = cost(status, row, stored);
   const completion = stored?.completion?.completion;
   const prompt = row?.promptTokens ?? completion?.promptTokens ?? null;
-  const output = row?.billedTokens ?? billed(stored);
+  const output = row?.billedTokens ?? stored?.countedTokens ?? null;
   const proofHash = row?.proofHash ?? completion?.proofHash ?? null;
   const worker = row?.worker ?? stored?.worker ?? null;
   const createdAt = row?.createdAt ?? stored?.lockedAt ?? 0;
@@ -110,12 +110,6 @@ function newer(indexed: JobState | null, stored: JobState | null): JobState | nu
   // Both ended: the index has the chain's last word (a dispute, a ruling).
   if (PROGRESS[indexed] >= 3) return indexed;
   return PROGRESS[stored] > PROGRESS[indexed] ? stored : indexed;
-}
-
-function billed(stored: StoredJob | null): number | null {
-  const signed = stored?.completion?.completion.completionTokens;
-  if (signed === undefined) return null;
-  return Math.min(signed, stored?.countedTokens ?? signed);
 }
 
 /** Whether the gateway's own row alone says that the job is on a page. */
@@ -232,12 +226,12 @@ type StoredAnswer = {
 export async function readAnswer(store: JobStore, cipher: Cipher, job: StoredJob): Promise<StoredAnswer | null> {
   const signed = job.completion;
   const encrypted = signed === null ? null : await store.output(job.jobId);
-  if (signed === null || encrypted === null || job.worker === null) return null;
+  if (signed === null || encrypted === null || job.worker === null || job.countedTokens === null) return null;
   return {
     text: cipher.decrypt(encrypted, toApiJobId(job.jobId)),
     finishReason: signed.finish_reason as FinishReason,
     promptTokens: signed.completion.promptTokens,
-    completionTokens: billed(job) ?? 0,
+    completionTokens: job.countedTokens,
     worker: getAddress(job.worker),
     signed,
   };

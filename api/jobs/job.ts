@@ -176,7 +176,7 @@ export class JobRun {
       if (worker === undefined) {
         const all = refusals > 0 && refusals === excluded.size;
         const error = all ? requestRefused() : noWorkers(model);
-        throw await this.#refuse(FailureReason.RoutingFailed, "no worker took the job", error);
+        throw await this.#refuse(lock, FailureReason.RoutingFailed, "no worker took the job", error);
       }
       excluded.add(worker.signer);
       this.#onlyWorker = attempt === 1 ? worker.signer : undefined;
@@ -204,10 +204,10 @@ export class JobRun {
       log.warn({ code: result.failure.code }, `attempt failed: ${result.failure.message}`);
       if (result.failure.code === RefusalCode.RequestRefused) refusals += 1;
       if (this.answer.pieces > 0) {
-        throw await this.#refuse(FailureReason.WorkerFailed, result.failure.code, workerBrokeOff());
+        throw await this.#refuse(lock, FailureReason.WorkerFailed, result.failure.code, workerBrokeOff());
       }
       if (isSchemas(request, result.failure)) {
-        throw await this.#refuse(FailureReason.WorkerFailed, result.failure.code, schemaFailed());
+        throw await this.#refuse(lock, FailureReason.WorkerFailed, result.failure.code, schemaFailed());
       }
       // The worker's clock closed the window a moment before ours: the job is over for every worker.
       const left = lock.lockedAt + times.completion - head.time;
@@ -218,7 +218,7 @@ export class JobRun {
       // A worker that went silent may still hold a valid offer: the next attempt starts when that has run out, unless the worker proves an answer.
       for (;;) {
         if (await this.#isOver()) {
-          throw await this.#refuse(FailureReason.WorkerFailed, "the job is over on chain", workerBrokeOff());
+          throw await this.#refuse(lock, FailureReason.WorkerFailed, "the job is over on chain", workerBrokeOff());
         }
         if (!result.failure.offered || signal.aborted || head.time >= result.acknowledgeBy) break;
         await sleep(LOOK_MS);
@@ -280,7 +280,7 @@ export class JobRun {
     if (verdict.fault !== null) {
       const { code, detail } = verdict.fault;
       const reason = code === "hash_mismatch" ? FailureReason.HashMismatch : FailureReason.WorkerFailed;
-      throw await this.#refuse(reason, `${code}: ${detail}`, workerBrokeOff());
+      throw await this.#refuse(lock, reason, `${code}: ${detail}`, workerBrokeOff());
     }
     const { workers } = this.#context;
     if (text === "") workers.answeredEmpty(worker, model);
@@ -303,7 +303,7 @@ export class JobRun {
     void inSpan("settlement", { attributes: { "job.id": toApiJobId(jobId) } }, async () => {
       if (!(await settling.done)) markFailed("settlement_refused");
     }).catch(() => {}); // whoever settles has logged it
-    workers.charged(jobId, settling.credits);
+    workers.charged(jobId, settling.charged);
     stages.end("record");
     return { worker: worker.signer, completed, settling };
   }
@@ -314,8 +314,8 @@ export class JobRun {
     return lockedAt + completion + inclusion;
   }
 
-  #refuse(reason: FailureReason, why: string, error: ApiError): Promise<ApiError> {
-    const { jobId, credits } = this.input;
+  #refuse({ credits }: Lock, reason: FailureReason, why: string, error: ApiError): Promise<ApiError> {
+    const { jobId } = this.input;
     return refuse(this.#context, { jobId, worker: this.#onlyWorker, credits }, { reason, why, error });
   }
 }

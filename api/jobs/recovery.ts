@@ -220,14 +220,12 @@ export class Recovery {
 
   /** Settles the answer that is in the job's row. `none`: there is none, or the chain has given the job to another worker. */
   async #settleStored(job: StoredJob, chain: OpenJob): Promise<"settled" | "refused" | "none"> {
-    const { jobId, wallet, worker, completion: signed } = job;
-    if (signed === null || worker === null) return "none";
+    const { jobId, wallet, worker, countedTokens, completion: signed } = job;
+    if (signed === null || worker === null || countedTokens === null) return "none";
     const acknowledged = acknowledgedFirst(this.#context, { ...job, worker }, chain);
     if (acknowledged === "replaced") return "none";
-    const countedTokens = job.countedTokens ?? signed.completion.completionTokens;
-    const { settleBefore, credits: creditsLocked } = chain;
-    const finished = { jobId, wallet, acknowledged, settleBefore, creditsLocked, signed, countedTokens };
-    const { done } = submitSettlement(this.#context, finished, job.creditsCharged ?? chain.credits);
+    const { settleBefore } = chain;
+    const { done } = submitSettlement(this.#context, { jobId, wallet, acknowledged, settleBefore, signed, countedTokens });
     return (await done) ? "settled" : "refused";
   }
 

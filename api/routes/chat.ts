@@ -227,7 +227,7 @@ function trailersOf(settlementTx: string | null, creditsRemaining: number | unde
 }
 
 function usage({ completed, settling }: CompletedJob) {
-  return usageOf(completed.completion.promptTokens, settling.billedTokens);
+  return usageOf(completed.completion.promptTokens, settling.countedTokens);
 }
 
 function settlementHash(job: CompletedJob): Promise<string | null> {

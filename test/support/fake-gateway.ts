@@ -32,7 +32,7 @@ type Parts = { time?: number; workers?: object; [part: string]: unknown };
 export function fakeGateway({ time = Math.floor(Date.now() / 1000), workers, ...parts }: Parts): JobContext {
   const submit = ({ kind }: Operation) => {
     const hash = Promise.resolve("0x10");
-    return { signed: hash, sent: hash, mined: Promise.resolve(minedAt(time, kind)) };
+    return { signed: hash, mined: Promise.resolve(minedAt(time, kind)) };
   };
   return {
     account: signingAccount(generatePrivateKey()),

@@ -19,7 +19,7 @@ const account = 992n << 32n;
 
 const submit = ({ kind }: Operation) => {
   const hash = Promise.resolve("0x10");
-  return { signed: hash, sent: hash, mined: Promise.resolve(minedAt(now, kind, account)) };
+  return { signed: hash, mined: Promise.resolve(minedAt(now, kind, account)) };
 };
 
 /** An honest worker's answer. */

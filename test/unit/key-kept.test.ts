@@ -24,7 +24,7 @@ async function ask(chain: Chain): Promise<{ error: unknown; released: boolean }>
   const submit = ({ kind, jobId }: Operation) => {
     const outcome = chain(kind, jobId);
     const hash = Promise.resolve("0x10");
-    return { signed: hash, sent: hash, mined: outcome === null ? new Promise(() => {}) : Promise.resolve(outcome) };
+    return { signed: hash, mined: outcome === null ? new Promise(() => {}) : Promise.resolve(outcome) };
   };
   const jobs = fakeGateway({
     time: now,

@@ -35,10 +35,10 @@ function context(): JobContext {
   const submit = (operation: Operation) => {
     sent.push(operation);
     const { kind } = operation;
-    if (kind === "lock") return { sent: Promise.resolve("0x10"), mined: Promise.resolve(minedAt(lockedAt, kind)) };
+    if (kind === "lock") return { signed: Promise.resolve("0x10"), mined: Promise.resolve(minedAt(lockedAt, kind)) };
     const { promise, resolve } = Promise.withResolvers<Outcome>();
     mine.set(kind, resolve);
-    return { sent: Promise.resolve("0x11"), mined: promise };
+    return { signed: Promise.resolve("0x11"), mined: promise };
   };
   return fakeGateway({
     time: lockedAt,
@@ -85,7 +85,7 @@ it("a later attempt's waits until its acknowledgement is mined", async () => {
     { jobId, worker: honest.signer, attempt: 2, acknowledgeBy: lockedAt + 150 },
   ]);
   mine.get("acknowledge")?.(mined);
-  expect(await settling.sent).toBe("0x11");
+  expect(await settling.signed).toBe("0x11");
   expect(kinds()).toEqual(["lock", "acknowledge", "complete"]);
   mine.get("complete")?.(mined);
   expect(await settling.done).toBe(true);

@@ -27,7 +27,7 @@ function run(text: string, completed: () => Promise<CompletedEvent>) {
   const submit = ({ kind }: Operation) => {
     sent.push(kind);
     const hash = Promise.resolve("0x10");
-    return { signed: hash, sent: hash, mined: Promise.resolve(minedAt(lockedAt, kind)) };
+    return { signed: hash, mined: Promise.resolve(minedAt(lockedAt, kind)) };
   };
   const dispatch = async (_endpoint: string, { assignment }: Dispatch, events: DispatchEvents) => {
     events.acknowledged(await worker.acknowledge(jobId, assignment.attempt));

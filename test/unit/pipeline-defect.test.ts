@@ -58,9 +58,9 @@ it("when signing throws, everybody who waits is told, and the process ends", asy
 
   // The second waits behind the batch that fails.
   const submissions = [pipeline.submit(lock()), pipeline.submit(lock())];
-  for (const { sent, mined } of submissions) {
+  for (const { signed, mined } of submissions) {
     await expect(mined).rejects.toBeInstanceOf(NotSent);
-    await expect(sent).rejects.toBeInstanceOf(NotSent);
+    await expect(signed).rejects.toBeInstanceOf(NotSent);
   }
   expect(fatal).toHaveBeenCalledExactlyOnceWith(broken, expect.stringContaining("could not be signed"));
   await expect(pipeline.submit(lock()).mined).rejects.toBeInstanceOf(NotSent);

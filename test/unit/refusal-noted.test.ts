@@ -24,7 +24,7 @@ it("is noted once PostgreSQL is back", async () => {
   const open = new Promise<never>(() => {});
   const context = fakeGateway({
     store: { insist: JobStore.prototype.insist, refused },
-    pipeline: { congested: false, submit: () => ({ signed: open, sent: open, mined: open }) },
+    pipeline: { congested: false, submit: () => ({ signed: open, mined: open }) },
   });
   const error = new ApiError("service_unavailable", "The worker broke off.");
   const job = { jobId: newJobId(), credits: 8, worker: undefined };

@@ -38,7 +38,7 @@ function process(dispatching: Dispatching) {
   const submit = ({ kind, jobId }: Operation) => {
     sent.push(kind);
     const lock = minedAt(lockedAt, kind);
-    return { sent: Promise.resolve(jobId), mined: kind === "lock" ? Promise.resolve(lock) : new Promise(() => {}) };
+    return { signed: Promise.resolve(jobId), mined: kind === "lock" ? Promise.resolve(lock) : new Promise(() => {}) };
   };
   const fetchOutput = async () => {
     const jobId = row["jobId"] as Hex;

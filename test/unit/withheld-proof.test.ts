@@ -30,7 +30,7 @@ function context(status: number, workers: typeof hosts): JobContext {
   const submit = ({ kind }: Operation) => {
     const revert = { name: "Job_WrongState", args: [jobId, status] };
     return {
-      sent: Promise.resolve("0x10"),
+      signed: Promise.resolve("0x10"),
       mined: Promise.resolve(kind === "lock" ? minedAt(now, kind) : { status: "reverted", revert }),
     };
   };
@@ -121,7 +121,7 @@ async function sweepProven({ age, finalization = 3_600, stored, delivers }: Prov
   const base = context(ChainStatus.Proven, hosts);
   const submit = ({ kind }: Operation) => {
     seen.sent.push(kind);
-    return { sent: Promise.resolve("0x10"), mined: Promise.resolve(minedAt(now, kind)) };
+    return { signed: Promise.resolve("0x10"), mined: Promise.resolve(minedAt(now, kind)) };
   };
   const acknowledgement = { attempt: 1, signature: await prover.acknowledge(jobId, 1) };
   const jobs = {

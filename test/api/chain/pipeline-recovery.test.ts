@@ -39,7 +39,7 @@ describe("a process that ends between signing and mining", () => {
     const first = await world.start();
     await world.node.setAutomine(false);
     const operation = lock(first.head);
-    const hash = await first.pipeline.submit(operation).sent;
+    const hash = await first.pipeline.submit(operation).signed;
     await world.untilPending(1);
     await world.node.dropTransaction({ hash });
     await first.pipeline.stop(0);
@@ -67,7 +67,7 @@ describe("a process that ends between signing and mining", () => {
   it("does not keep the next one from starting while the chain mines nothing", async () => {
     const first = await world.start();
     await world.node.setAutomine(false);
-    const hash = await first.pipeline.submit(lock(first.head)).sent;
+    const hash = await first.pipeline.submit(lock(first.head)).signed;
     await world.untilPending(1);
     await first.pipeline.stop(0);
 
@@ -218,8 +218,8 @@ describe("a nonce used by a foreign transaction that a reorganisation takes back
     await pipeline.submit(lock(head)).mined;
     for (let round = 1; round <= ROUNDS; round++) {
       await world.takeNextNonce();
-      const { sent, mined } = pipeline.submit(lock(head));
-      const hash = await sent;
+      const { signed, mined } = pipeline.submit(lock(head));
+      const hash = await signed;
       // It was told that its nonce is used, and looks for who used it, for two seconds.
       await sleep(200);
       await reorganise(1);

@@ -108,8 +108,8 @@ describe("a node that does not mine", () => {
   it("a dropped transaction comes back as the very same bytes", async () => {
     const { pipeline, head } = await world.start();
     await world.node.setAutomine(false);
-    const { sent, mined } = pipeline.submit(lock(head));
-    const hash = await sent;
+    const { signed, mined } = pipeline.submit(lock(head));
+    const hash = await signed;
     await world.untilPending(1);
     await world.node.dropTransaction({ hash });
     await world.untilPending(1);
@@ -121,8 +121,8 @@ describe("a node that does not mine", () => {
   it("a stuck transaction gets a higher fee, and its operation happens once", async () => {
     const { pipeline, head } = await world.start({ replaceAfterMs: 1_000 });
     await world.node.setAutomine(false);
-    const { sent, mined } = pipeline.submit(lock(head));
-    const first = await sent;
+    const { signed, mined } = pipeline.submit(lock(head));
+    const first = await signed;
     const variants = async () => {
       const rows = await world.pool.query(
         `SELECT hash FROM chain_transaction_variant WHERE nonce = (SELECT max(nonce) FROM chain_transaction)
@@ -193,8 +193,8 @@ describe("a base fee that rises", () => {
   it("beyond the cap: nothing above it is offered, and the transaction is mined once the fee has fallen", async () => {
     await world.raiseBaseFee(200n * GWEI);
     const { pipeline, head } = await world.start({ feeCap: CAP });
-    const { sent, mined } = pipeline.submit(lock(head));
-    await sent;
+    const { mined } = pipeline.submit(lock(head));
+    await eventually(offers, (all) => all.length > 0);
     expect(await offers()).toEqual([CAP]);
     expect((await world.node.getTxpoolStatus()).pending).toBe(0);
     await world.raiseBaseFee(GWEI);
