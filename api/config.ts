@@ -1,12 +1,9 @@
 import { readFileSync } from "node:fs";
 import { isAddress, isHex } from "viem";
 import { z } from "zod";
-import { type Deployment, parseDeployment } from "../protocol/deployment.ts";
+import { DEV_CHAIN_ID, type Deployment, parseDeployment } from "../protocol/deployment.ts";
 import { count, databaseUrl, nodeUrl, port, readSettings } from "../shared/settings.ts";
 import { type EndpointPolicy, parseNetworks } from "./outbound/address.ts";
-
-/** The local development chain. */
-export const DEV_CHAIN_ID = 31_337;
 
 const list = z
   .string()

@@ -27,7 +27,7 @@ import type { Incarnation } from "./db/pool.ts";
 import { bindToDeployment, reencrypt, startHousekeeping } from "./db/upkeep.ts";
 import { DisputeDesk } from "./disputes/desk.ts";
 import { type JobContext, type JobTimes, signAccess } from "./jobs/context.ts";
-import { Runs } from "./jobs/job.ts";
+import { RunningJobs } from "./jobs/job.ts";
 import { JobReader } from "./jobs/job-reader.ts";
 import { JobRecord } from "./jobs/job-record.ts";
 import { Recovery } from "./jobs/recovery.ts";
@@ -78,7 +78,7 @@ export async function startGateway(
   const rpc = connectRpc(config.RPC_URL);
   await checkChain(rpc, config.deployment);
   const signerLock = await SignerLock.keep({ databaseUrl: config.DATABASE_URL, chainId }, account.address, logger);
-  const runs = new Runs();
+  const runs = new RunningJobs();
   // Another gateway of the operator claims the jobs of a signer whose lock is free. It would fail those that are still being answered.
   const removed = (): void =>
     void runs
@@ -223,7 +223,6 @@ export async function startGateway(
     },
     logger,
   );
-  webhooks.start();
   if (config.OTHER_MASTER_KEYS.length > 0) void reencrypt(pool, ciphers, logger, () => phase.stopping);
 
   // From then on what the chain shows of this gateway's jobs and disputes is all there is.

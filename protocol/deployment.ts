@@ -4,6 +4,9 @@ import { z } from "zod";
 const address = z.custom<Address>((v) => typeof v === "string" && /^0x[0-9a-fA-F]{40}$/.test(v), "not an address");
 const hash = z.custom<Hex>((v) => typeof v === "string" && /^0x[0-9a-f]{64}$/.test(v), "not a 32-byte hash");
 
+/** Chain id of anvil and of `hardhat node`: the only one on which money is not real. */
+export const DEV_CHAIN_ID = 31_337;
+
 /** What a deployment consists of; written by scripts/deploy.ts, read by every part. */
 export const deploymentSchema = z.object({
   chainId: z.number().int().positive(),

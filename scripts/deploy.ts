@@ -23,12 +23,12 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { type Address, createPublicClient, type PublicClient } from "viem";
-import { type Deployment, parseDeployment } from "../protocol/deployment.ts";
+import { DEV_CHAIN_ID, type Deployment, parseDeployment } from "../protocol/deployment.ts";
 import { nodeTransport } from "../shared/node-transport.ts";
 import { nodeHost } from "../shared/node-url.ts";
 import { redactOutput, redactor, secretsOfUrl } from "../shared/redact.ts";
 import { firstLine } from "../verify/chain.ts";
-import { ConfigError, DEV_CHAIN_ID, type DeployConfig, readConfig, readTarget } from "./deploy/config.ts";
+import { ConfigError, type DeployConfig, readConfig, readTarget } from "./deploy/config.ts";
 import {
   type ChainMark,
   checkSettings,

@@ -1,17 +1,16 @@
 /** A worker's settings: one table of flags, variables and what each may be; and how command line, environment and file are read. */
+
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import type { Address, Hex } from "viem";
 import { z } from "zod";
+import { DEV_CHAIN_ID } from "../protocol/deployment.ts";
 import { ABILITIES, type Ability } from "../protocol/dispatch.ts";
 import { isNodeUrl, NODE_URL_HELP } from "../shared/node-url.ts";
 import { type Redact, redactor, secretsOfUrl } from "../shared/redact.ts";
 import { readStackFile } from "../shared/stack-file.ts";
 import { COMMAND, ConfigError } from "./console.ts";
-
-/** Chain id of a development chain: stake, gas and a text generator are given there. */
-export const DEVELOPMENT_CHAIN = 31_337;
 
 /**
  * `flag` is the name on the command line and in the configuration file. Secrets have none: other users of the machine can see flags.
@@ -249,7 +248,7 @@ function stackSettings({ DATA_DIR, RPC_URL, DEPLOYMENT_FILE }: Record<string, st
 
 /** Customers pay for a model's answers: outside of development the text generator must be asked for by name. Throws a ConfigError. */
 export function demandBackend(values: Record<string, string>, chainId: number): void {
-  if (values["WORKER_BACKEND"] !== undefined || chainId === DEVELOPMENT_CHAIN) return;
+  if (values["WORKER_BACKEND"] !== undefined || chainId === DEV_CHAIN_ID) return;
   throw new ConfigError(
     "--backend (WORKER_BACKEND) is needed: the base URL of your model server, such as http://127.0.0.1:8000/v1",
   );

@@ -1,4 +1,5 @@
 /** A worker on chain: how it stands, how it should stand, and the owner's transactions between the two. */
+
 import { setTimeout } from "node:timers/promises";
 import {
   type Address,
@@ -13,10 +14,10 @@ import {
 } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import type { Deployment } from "../protocol/deployment.ts";
+import { DEV_CHAIN_ID } from "../protocol/deployment.ts";
 import { workerRegistryAbi } from "../protocol/generated/abi.ts";
 import { receiptOf } from "../protocol/receipt.ts";
 import { type Chain, type ChainView, payeeId, readCatalog, revertOf, walletOf } from "./chain.ts";
-import { DEVELOPMENT_CHAIN } from "./config.ts";
 import { ConfigError, type Terminal } from "./console.ts";
 
 export type RegisteredWorker = ContractFunctionReturnType<typeof workerRegistryAbi, "view", "workerAt">;
@@ -175,7 +176,7 @@ export async function ensureFunds(chain: Chain, need: Need, terminal: Terminal):
   for (;;) {
     const missing = await missingFunds(chain, need);
     if (missing.stake === 0n && missing.gas === 0n) return;
-    if (chain.deployment.chainId === DEVELOPMENT_CHAIN) {
+    if (chain.deployment.chainId === DEV_CHAIN_ID) {
       await giveDevelopmentFunds(chain, need.owner, missing);
       terminal.say(`development chain: gave ${need.owner} its stake and gas`);
       continue;

@@ -38,6 +38,9 @@ export class Head {
   readonly #logger: Logger;
   #block: Block = { number: 0, hash: "0x", timestamp: 0, baseFee: 0n };
   #seenAt = 0;
+  /** Number of the last question, and of the newest one that was answered. */
+  #asked = 0;
+  #answered = 0;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(rpc: Rpc, logger: Logger) {
@@ -79,11 +82,16 @@ export class Head {
   }
 
   async refresh(): Promise<Block> {
+    this.#asked += 1;
+    const asked = this.#asked;
     const raw = await this.#rpc.request<{ number: Hex; hash: Hex; timestamp: Hex; baseFeePerGas?: Hex }>(
       "eth_getBlockByNumber",
       ["latest", false],
       5_000,
     );
+    // A slow node can answer an earlier question later: its block would take the chain's time back.
+    if (asked < this.#answered) return this.#block;
+    this.#answered = asked;
     this.#block = {
       number: Number(raw.number),
       hash: raw.hash,

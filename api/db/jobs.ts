@@ -1,6 +1,6 @@
 /**
  * A job's row: what the gateway that runs a job knows of it before the index does, and what a restart needs to end it. This file is its only
- * writer. Each step is one statement, written for many jobs at a time:
+ * writer; `upkeep.ts` only encrypts kept answers anew. Each step is one statement, written for many jobs at a time:
  *
  *   step      state before                          state after
  *   insert    none                                  locking     in the statement that records the lock's transaction (outbox)

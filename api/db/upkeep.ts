@@ -1,8 +1,8 @@
 import type pg from "pg";
 import type { Logger } from "pino";
+import { DEV_CHAIN_ID } from "../../protocol/deployment.ts";
 import type { Cipher } from "../../shared/cipher.ts";
 import { repeat } from "../../shared/repeat.ts";
-import { DEV_CHAIN_ID } from "../config.ts";
 import type { DisputeStore } from "./disputes.ts";
 import type { IdempotencyStore } from "./idempotency.ts";
 import type { IncidentStore } from "./incidents.ts";

@@ -39,7 +39,7 @@ type JobInput = {
   /** Of a wallet with an authorization key: what that key signed. */
   authorization: SignedAuthorization | null;
   /** Takes note of how long each stage took: `prepare`, `lock`, `first-token`, `answer`, `record`. */
-  stages: Stages;
+  timings: Timings;
 };
 
 /** A mined lock. `lockedAt` is chain time; `free` the wallet's balance after it. */
@@ -73,7 +73,7 @@ export class JobRun {
     this.locked = this.#lock();
     this.completed = this.locked
       .then((lock) => {
-        input.stages.end("lock");
+        input.timings.end("lock");
         return this.#run(lock);
       })
       .catch((error) => {
@@ -191,7 +191,7 @@ export class JobRun {
         signal,
         settleBefore: this.#settleBefore(lock),
         onFirstToken: () => {
-          this.input.stages.end("first-token");
+          this.input.timings.end("first-token");
           void record.written(jobId).then(() => this.#first.resolve(worker.signer));
         },
       });
@@ -254,7 +254,7 @@ export class JobRun {
   }
 
   async #complete(lock: Lock, attempt: number, worker: RegisteredWorker, answered: Answered): Promise<CompletedJob> {
-    const { jobId, wallet, model, request, stages } = this.input;
+    const { jobId, wallet, model, request, timings } = this.input;
     const { completed, acknowledgement, acknowledged } = answered;
     const { completion, signature, finish_reason } = completed;
     const { bytes, text, reasoning } = this.answer;
@@ -285,7 +285,7 @@ export class JobRun {
     const { workers } = this.#context;
     if (text === "") workers.answeredEmpty(worker, model);
     else if (incident?.code !== "tokens_over_reported") workers.reportSuccess(worker.signer);
-    stages.end("answer");
+    timings.end("answer");
     const settling = await settle(this.#context, {
       jobId,
       wallet,
@@ -304,7 +304,7 @@ export class JobRun {
       if (!(await settling.done)) markFailed("settlement_refused");
     }).catch(() => {}); // whoever settles has logged it
     workers.charged(jobId, settling.charged);
-    stages.end("record");
+    timings.end("record");
     return { worker: worker.signer, completed, settling };
   }
 
@@ -355,7 +355,7 @@ async function lockCredits(context: JobContext, input: JobInput): Promise<Lock> 
     repeatable: claimedUntil !== null,
   };
   const { mined } = pipeline.submit(operation, store.newJob(row));
-  input.stages.end("prepare");
+  input.timings.end("prepare");
   let outcome: Outcome | "late";
   try {
     outcome = await Promise.race([mined, sleep(times.lock * 1000).then(() => "late" as const)]);
@@ -441,7 +441,7 @@ const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve,
 const SLOW_CLIENT_MS = 10_000;
 
 /** The jobs that this process runs, from their lock to their mined settlement. */
-export class Runs {
+export class RunningJobs {
   readonly #jobs = new Map<Hex, { answered: Promise<unknown>; over: Promise<void> }>();
   /** One for each client that is still connected: resolves when it is noted that it left. */
   readonly #leaving = new Set<Promise<void>>();
@@ -482,7 +482,7 @@ export class Runs {
 }
 
 /** Where the time of one request went, for its client (`Server-Timing`) and for the benchmark. */
-export class Stages {
+export class Timings {
   readonly #durations: [name: string, ms: number][] = [];
   #since: number;
 

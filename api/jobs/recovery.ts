@@ -225,7 +225,14 @@ export class Recovery {
     const acknowledged = acknowledgedFirst(this.#context, { ...job, worker }, chain);
     if (acknowledged === "replaced") return "none";
     const { settleBefore } = chain;
-    const { done } = submitSettlement(this.#context, { jobId, wallet, acknowledged, settleBefore, signed, countedTokens });
+    const { done } = submitSettlement(this.#context, {
+      jobId,
+      wallet,
+      acknowledged,
+      settleBefore,
+      signed,
+      countedTokens,
+    });
     return (await done) ? "settled" : "refused";
   }
 

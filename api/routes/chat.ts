@@ -10,7 +10,7 @@ import { admit, idTaken, type PlannedJob, planJob, type RequestAuthorization } f
 import { Answer, SentText } from "../jobs/answer.ts";
 import { AUTHORIZATION_HEADER, parseAuthorization, unauthorizable } from "../jobs/authorization.ts";
 import type { JobContext } from "../jobs/context.ts";
-import { type CompletedJob, JobRun, type Runs, Stages } from "../jobs/job.ts";
+import { type CompletedJob, JobRun, type RunningJobs, Timings } from "../jobs/job.ts";
 import { readAnswer } from "../jobs/job-reader.ts";
 import { type ChatBody, parseChatBody } from "./chat-request.ts";
 import {
@@ -33,7 +33,7 @@ type ChatDependencies = {
   directory: Directory;
   idempotency: IdempotencyStore;
   docsUrl: string;
-  runs: Runs;
+  runs: RunningJobs;
   /** Once it stops, running jobs are finished and new ones go elsewhere; none is taken before an earlier process's transactions have ended. */
   phase: { readonly stopping: boolean; readonly takenUp: boolean };
 };
@@ -124,7 +124,7 @@ async function answer(
   let isLocked = false;
   const sent = new SentText();
   try {
-    const stages = new Stages(response.req.receivedAt);
+    const timings = new Timings(response.req.receivedAt);
     const admitted = await admit(dependencies.jobs, plan);
     // Made as late as it can be: until the lock is mined, the job is missing in lists behind newer ids.
     const jobId = once?.jobId ?? newJobId();
@@ -134,7 +134,7 @@ async function answer(
       wallet: plan.wallet,
       model: plan.model,
       jobId,
-      stages,
+      timings,
       claimedUntil: once?.claimedUntil ?? null,
     });
     dependencies.runs.track(run);
@@ -169,7 +169,7 @@ async function reply(
 ): Promise<void> {
   const job = await run.completed;
   const settlementTx = await settlementHash(job);
-  run.input.stages.end("settlement");
+  run.input.timings.end("settlement");
   setServiceHeaders(response, {
     worker: job.worker,
     settlementTx,
@@ -177,7 +177,7 @@ async function reply(
     creditsRemaining: jobs.balances.known(run.input.wallet)?.free,
   });
   const { finish_reason } = job.completed;
-  response.setHeader("server-timing", run.input.stages.header());
+  response.setHeader("server-timing", run.input.timings.header());
   const content = sent.piece(run.answer.text);
   sent.end();
   const message = { content, ...(body.showReasoning && { reasoning: run.answer.reasoning }) };
@@ -191,7 +191,7 @@ async function stream(
   { body, response, sent }: Receiver & Pick<AskedChat, "body">,
 ): Promise<void> {
   setServiceHeaders(response, { worker: await run.firstToken });
-  response.setHeader("server-timing", run.input.stages.header());
+  response.setHeader("server-timing", run.input.timings.header());
   const writer = new ChunkWriter(base);
   await streamAnswer(response, run.answer, {
     piece: (piece) => {

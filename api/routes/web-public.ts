@@ -1,9 +1,10 @@
 /** What everyone may see without signing in. Below /app/api. */
 import { existsSync, readFileSync } from "node:fs";
 import type { RequestHandler } from "express";
+import { DEV_CHAIN_ID } from "../../protocol/deployment.ts";
 import { MINIMUM_DEPOSIT_CREDITS } from "../../protocol/money.ts";
 import { secretsOfUrl } from "../../shared/redact.ts";
-import { type Config, DEV_CHAIN_ID } from "../config.ts";
+import type { Config } from "../config.ts";
 
 type DisputeTimes = { dispute: number; inclusion: number };
 

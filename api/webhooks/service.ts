@@ -50,7 +50,7 @@ const DERIVE_GAP_MS = 20;
 const CLAIM_MS = 500;
 const RECONNECT_MS = 1_000;
 
-/** Derivation and delivery. */
+/** Derivation and delivery, from its construction on. */
 export class WebhookService {
   /** First argument of the functions on a wallet's webhooks and their log. */
   readonly context: WebhookContext;
@@ -58,9 +58,9 @@ export class WebhookService {
   readonly #deriver: Deriver;
   readonly #dispatcher: DeliveryDispatcher;
   readonly #databaseUrl: string;
-  #deriving: Repeated | undefined;
-  #claiming: Repeated | undefined;
-  #listening: Repeated | undefined;
+  readonly #deriving: Repeated;
+  readonly #claiming: Repeated;
+  readonly #listening: Repeated;
   #listener: pg.Client | undefined;
   #waitsForIndex = false;
 
@@ -68,7 +68,7 @@ export class WebhookService {
     const { pool, head, metrics } = parts;
     const { cipher, policy, concurrency, timeoutMs } = settings;
     const logger = parts.logger.child({ of: "webhooks" });
-    const wake = () => this.#claiming?.wake();
+    const wake = () => this.#claiming.wake();
     this.context = { pool, cipher, policy, head, logger, wake };
     // Many webhooks can be at one host: the dispatcher limits attempts by webhook, not by host.
     this.#agent = guardedAgent({ ...policy, connections: concurrency, connectTimeoutMs: timeoutMs });
@@ -102,11 +102,7 @@ export class WebhookService {
         return Math.max(0, head.block.number - (rows[0]?.block ?? head.block.number));
       },
     );
-  }
-
-  start(): void {
-    const { logger } = this.context;
-    const { allowLocal, allowNetworks = [] } = this.context.policy;
+    const { allowLocal, allowNetworks = [] } = policy;
     if (allowLocal) {
       logger.warn("ALLOW_LOCAL_ENDPOINTS is on: webhooks and workers may be at loopback addresses, also without TLS");
     }
@@ -121,7 +117,7 @@ export class WebhookService {
 
   /** Derives and claims nothing more, and lets running attempts end, at most `timeoutMs`. */
   async stop(timeoutMs: number): Promise<void> {
-    const loops = [this.#listening, this.#deriving, this.#claiming].map((loop) => loop?.stop());
+    const loops = [this.#listening, this.#deriving, this.#claiming].map((loop) => loop.stop());
     this.#listener?.end().catch(() => {});
     await Promise.all(loops);
     await this.#dispatcher.stop(timeoutMs);
@@ -152,14 +148,14 @@ export class WebhookService {
     this.#listener = client;
     // A connection that breaks says so more than once; without a listener that would end the process.
     client.on("error", () => {});
-    client.on("notification", () => this.#deriving?.wake());
+    client.on("notification", () => this.#deriving.wake());
     const ended = once(client, "end");
     ended.catch(() => {});
     try {
       // `connect` never settles when `stop` ends the client before the database has answered.
       await Promise.race([client.connect(), ended]);
       await client.query(`LISTEN ${pg.escapeIdentifier(INDEX_CHANNEL)}`);
-      this.#deriving?.wake(); // what came while nobody listened
+      this.#deriving.wake(); // what came while nobody listened
       await ended;
     } catch (error) {
       this.context.logger.debug(

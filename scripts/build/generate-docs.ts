@@ -64,7 +64,7 @@ Gateway and worker send [traces](watch.md#traces) by OTLP/HTTP (JSON). OpenTelem
 
 ## Deployment and tools
 
-The heads of [\`scripts/deploy.ts\`](../../scripts/deploy.ts) and [\`scripts/register-workers.ts\`](../../scripts/register-workers.ts) and \`npm run operator -- --help\` name theirs.
+The head of [\`scripts/deploy.ts\`](../../scripts/deploy.ts) and \`npm run operator -- --help\` name theirs.
 `;
 }
 

@@ -1,7 +1,9 @@
 /** Reads the environment of scripts/deploy.ts into settings, with an error that names the variable and what to do. */
+
 import { type Address, getAddress, type Hex, isAddress } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { z } from "zod";
+import { DEV_CHAIN_ID } from "../../protocol/deployment.ts";
 import { nodeUrlFault } from "../../shared/node-url.ts";
 import {
   DEFAULT_COMPENSATION_CAP,
@@ -12,9 +14,6 @@ import {
   DEFAULT_SLASH_AMOUNT,
   type ProtocolSettings,
 } from "./protocol-settings.ts";
-
-/** Chain id of anvil and of `hardhat node`: the only one on which money is not real. */
-export const DEV_CHAIN_ID = 31337;
 
 /** Accounts that every development chain funds, in the roles that a real deployment must name. Their keys are public: worthless elsewhere. */
 export const DEPLOYER_KEY = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80";

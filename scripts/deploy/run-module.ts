@@ -18,9 +18,9 @@ import {
   type TransactionSerializable,
 } from "viem";
 import { type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
-import type { Contracts } from "../../protocol/deployment.ts";
+import { type Contracts, DEV_CHAIN_ID } from "../../protocol/deployment.ts";
 import { nodeTransport } from "../../shared/node-transport.ts";
-import { DEV_CHAIN_ID, type DeployConfig } from "./config.ts";
+import type { DeployConfig } from "./config.ts";
 import { protocolModule } from "./protocol-module.ts";
 import { released } from "./released.ts";
 

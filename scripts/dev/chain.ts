@@ -3,10 +3,9 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, s
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { createPublicClient } from "viem";
-import { type Deployment, parseDeployment } from "../../protocol/deployment.ts";
+import { DEV_CHAIN_ID, type Deployment, parseDeployment } from "../../protocol/deployment.ts";
 import { nodeTransport } from "../../shared/node-transport.ts";
 import { codeOf, readText } from "../../shared/process.ts";
-import { DEV_CHAIN_ID } from "../deploy/config.ts";
 import { otherChain, wrongCode } from "../deploy/read-back.ts";
 import { messageOf, ROOT, StackError } from "./files.ts";
 import { logFile, type PartSpec, type Parts, RANK } from "./parts.ts";

@@ -7,7 +7,7 @@ import type { Deployment } from "../../protocol/deployment.ts";
 import { type Identity, identify, isAlive, tryLock } from "../../shared/process.ts";
 import { buildWeb } from "../build/web.ts";
 import { DEPLOYER_KEY, OPERATOR_ADMIN } from "../deploy/config.ts";
-import { bringUpToDate, DEV_OWNER, registrarOf } from "../register-workers.ts";
+import { bringUpToDate, DEV_OWNER, registrarOf } from "../operator/register-workers.ts";
 import {
   chainFiles,
   faultOfDump,

@@ -6,10 +6,10 @@ import { Keys } from "../../api/account/keys.ts";
 import { GATEWAY_SCHEMA, openDatabase } from "../../api/db/pool.ts";
 import { toUnits } from "../../protocol/money.ts";
 import { readSigners } from "../deploy/contracts.ts";
-import { bringUpToDate, readWorkers } from "../register-workers.ts";
 import { type Command, command } from "./command.ts";
 import { signConsent } from "./consent.ts";
 import { call, iso, type Operator, OperatorError, type Output, submit } from "./operator.ts";
+import { bringUpToDate, readWorkers } from "./register-workers.ts";
 
 type Pool = ReturnType<typeof openDatabase>;
 
@@ -221,23 +221,27 @@ export const RESERVE: readonly Command[] = [
 
 export const WORKERS: readonly Command[] = [
   command("workers list", "stake, state, health and models of all workers", { show: listWorkers }),
-  command("workers register --workers-file F", "registers one's own pool, or brings it up to date", {
-    show: async (operator, { "workers-file": file }) => {
-      const { client, registry, wallet, deployment, sends } = operator;
-      const workers = readWorkers(file);
-      const addresses = workers.map(({ privateKey }) => privateKeyToAccount(privateKey).address);
-      // Stake is counted in millionths of an SVC.
-      const stake = `${(2 * Number(await registry.read.minimumStake())) / 1e6} SVC`;
-      const plan = workers.map(
-        ({ endpoint, models }, i) => `  ${addresses[i]} at ${endpoint}, ${models.join(", ")}, staked up to ${stake}`,
-      );
-      const text = [`Register or update ${workers.length} workers of ${wallet.account.address}:`, ...plan].join("\n");
-      const json = { sent: sends, workers: addresses };
-      if (!sends) return { text: `${text}\nNot sent. Repeat with --yes to send it.`, json };
-      const transactions = await bringUpToDate({ client, wallet, deployment }, workers);
-      return { text: `${text}\n${transactions} transactions sent and mined.`, json: { ...json, transactions } };
+  command(
+    "workers register --workers-file F",
+    "registers one's own pool, or brings it up to date; F: JSON list of {privateKey, endpoint, models, payout?}",
+    {
+      show: async (operator, { "workers-file": file }) => {
+        const { client, registry, wallet, deployment, sends } = operator;
+        const workers = readWorkers(file);
+        const addresses = workers.map(({ privateKey }) => privateKeyToAccount(privateKey).address);
+        // Stake is counted in millionths of an SVC.
+        const stake = `${(2 * Number(await registry.read.minimumStake())) / 1e6} SVC`;
+        const plan = workers.map(
+          ({ endpoint, models }, i) => `  ${addresses[i]} at ${endpoint}, ${models.join(", ")}, staked up to ${stake}`,
+        );
+        const text = [`Register or update ${workers.length} workers of ${wallet.account.address}:`, ...plan].join("\n");
+        const json = { sent: sends, workers: addresses };
+        if (!sends) return { text: `${text}\nNot sent. Repeat with --yes to send it.`, json };
+        const transactions = await bringUpToDate({ client, wallet, deployment }, workers);
+        return { text: `${text}\n${transactions} transactions sent and mined.`, json: { ...json, transactions } };
+      },
     },
-  }),
+  ),
 ];
 
 /** Every worker ever registered: stake, state on chain, and whether its endpoint answers from here. */

@@ -7,7 +7,7 @@ import { generatePrivateKey, privateKeyToAddress } from "viem/accounts";
 import { OPERATOR_ADMIN } from "../../scripts/deploy/config.ts";
 import { GATEWAY, OPERATOR } from "../../scripts/dev/wallets.ts";
 import { openOperator } from "../../scripts/operator/operator.ts";
-import { DEV_OWNER } from "../../scripts/register-workers.ts";
+import { DEV_OWNER } from "../../scripts/operator/register-workers.ts";
 import { eventually } from "../support/api-client.ts";
 import { Client } from "../support/client.ts";
 import { MASTER_KEY, type SecondGateway } from "../support/second-gateway.ts";

@@ -9,7 +9,7 @@ import { DEPLOYER_KEY, OPERATOR_ADMIN } from "../../scripts/deploy/config.ts";
 import { anvilBinary, chainFiles, GENESIS_TIME, readDeployment, rpc } from "../../scripts/dev/chain.ts";
 import { query } from "../../scripts/dev/postgres.ts";
 import { GATEWAY, OPERATOR, provideOperator } from "../../scripts/dev/wallets.ts";
-import { bringUpToDate, DEV_OWNER, registrarOf } from "../../scripts/register-workers.ts";
+import { bringUpToDate, DEV_OWNER, registrarOf } from "../../scripts/operator/register-workers.ts";
 import { Miner } from "../faults/miner.ts";
 import { CLIENTS, EVENTS, type Judged, MODEL } from "../faults/world.ts";
 import { eventually } from "../support/api-client.ts";

@@ -54,9 +54,7 @@ export class Webhooks {
 
   static async start(stage: Stage, settings: Partial<WebhookSettings> = {}): Promise<Webhooks> {
     await migrate(stage.databaseUrl, logger);
-    const webhooks = new Webhooks(stage, settings);
-    webhooks.service.start();
-    return webhooks;
+    return new Webhooks(stage, settings);
   }
 
   async webhook(wallet: Address, url: string, events: readonly EventName[]): Promise<WebhookObject> {

@@ -2,7 +2,7 @@
 import { generatePrivateKey } from "viem/accounts";
 import { expect, it } from "vitest";
 import type { Operation } from "../../api/chain/operations.ts";
-import { Runs } from "../../api/jobs/job.ts";
+import { RunningJobs } from "../../api/jobs/job.ts";
 import type { DispatchEvents } from "../../api/jobs/worker-client.ts";
 import { chatRoute } from "../../api/routes/chat.ts";
 import type { Dispatch } from "../../protocol/dispatch.ts";
@@ -57,7 +57,7 @@ async function headersOf(balance: { free: number } | null): Promise<Map<string, 
     directory: { model: () => MODEL },
     idempotency: {},
     docsUrl: "",
-    runs: new Runs(),
+    runs: new RunningJobs(),
     phase,
   };
   const request = {

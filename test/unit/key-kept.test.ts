@@ -2,7 +2,7 @@
 import { generatePrivateKey } from "viem/accounts";
 import { expect, it } from "vitest";
 import type { Operation } from "../../api/chain/operations.ts";
-import { Runs } from "../../api/jobs/job.ts";
+import { RunningJobs } from "../../api/jobs/job.ts";
 import { WorkerFailure } from "../../api/jobs/worker-client.ts";
 import { chatRoute } from "../../api/routes/chat.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
@@ -55,7 +55,14 @@ async function ask(chain: Chain): Promise<{ error: unknown; released: boolean }>
     },
   };
   const phase = { stopping: false, takenUp: true };
-  const dependencies = { jobs, directory: { model: () => MODEL }, idempotency, docsUrl: "", runs: new Runs(), phase };
+  const dependencies = {
+    jobs,
+    directory: { model: () => MODEL },
+    idempotency,
+    docsUrl: "",
+    runs: new RunningJobs(),
+    phase,
+  };
   const request = {
     client: { wallet: gateway.address },
     headers: { "idempotency-key": "one" },

@@ -35,7 +35,6 @@ it("ends while the listener's connection is being made", async () => {
       delaysMs: [],
     },
   );
-  service.start();
   const [socket] = await connected;
   const closed = once(socket, "close");
   await service.stop(1_000);

@@ -17,11 +17,9 @@ beforeAll(() => {
   const names = Object.keys(deploymentSchema.shape.contracts.shape);
   const contracts = Object.fromEntries(names.map((name) => [name, ADDRESS]));
   const deployment = { chainId: 31_337, startBlock: 0, startBlockHash: `0x${"22".repeat(32)}`, contracts };
-  const [DEPLOYMENT_FILE, WORKERS_FILE] = [join(folder, "deployment.json"), join(folder, "workers.json")];
+  const DEPLOYMENT_FILE = join(folder, "deployment.json");
   writeFileSync(DEPLOYMENT_FILE, JSON.stringify(deployment));
-  const worker = { privateKey: `0x${"33".repeat(32)}`, endpoint: "http://127.0.0.1:9101", models: ["qwen3-8b"] };
-  writeFileSync(WORKERS_FILE, JSON.stringify([worker]));
-  env = { DEPLOYMENT_FILE, WORKERS_FILE, DEMO_PRIVATE_KEY: worker.privateKey, DATABASE_URL: "postgres://localhost/x" };
+  env = { DEPLOYMENT_FILE, DEMO_PRIVATE_KEY: `0x${"33".repeat(32)}`, DATABASE_URL: "postgres://localhost/x" };
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -34,7 +32,6 @@ const COMMANDS: [name: string, script: string, args: (url: string) => string[], 
     (url) => [JOB, "--rpc", url, "--escrow", ADDRESS],
     /no node answers at 127\.0\.0\.1:\d+/,
   ],
-  ["register-workers", "scripts/register-workers.ts", () => [], /HTTP request failed[\s\S]*\[RPC_URL\]/],
 ];
 
 describe.each(COMMANDS)("%s", (_name, script, args, said) => {

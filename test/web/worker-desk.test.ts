@@ -15,7 +15,7 @@ import {
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { expect } from "vitest";
 import { workerRegistryAbi } from "../../protocol/generated/abi.ts";
-import { DEV_OWNER } from "../../scripts/register-workers.ts";
+import { DEV_OWNER } from "../../scripts/operator/register-workers.ts";
 import { chat } from "../support/api-client.ts";
 import { type ChainReader, chainReader } from "../support/chain-reader.ts";
 import { Client, openStore } from "../support/client.ts";

@@ -8,6 +8,8 @@ import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { answerHash } from "../../protocol/answer-hash.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
+import { DEV_OWNER } from "../../scripts/operator/register-workers.ts";
+import { runOperator } from "../../scripts/operator.ts";
 import { modelsFault } from "../../worker/backends/backend.ts";
 import { OpenAiBackend } from "../../worker/backends/openai.ts";
 import { connectChain } from "../../worker/chain.ts";
@@ -20,7 +22,7 @@ import { newWorker, startChain, type TestChain, type TestWorker } from "./suppor
 import { type CliResult, startWorkerCli, workerCli } from "./support/cli.ts";
 import { acknowledge, dispatch, lockJob } from "./support/dispatch.ts";
 import { chunk, type Peer, startPeer, stream, usageAndDone } from "./support/peer.ts";
-import { freePort, ROOT, type Running, runScript, until } from "./support/processes.ts";
+import { freePort, ROOT, type Running, until } from "./support/processes.ts";
 
 const PASSPHRASE = "a passphrase of the test";
 const PATIENCE = { timeout: 60_000, interval: 500 };
@@ -179,12 +181,13 @@ describe("a first start", () => {
 
 it("a worker that another account owns serves with the signing key alone, and says what only its owner can change", async () => {
   const worker = await newWorker(generatePrivateKey(), ["qwen3-8b"]);
-  // By the script for workers of one owner.
-  const WORKERS_FILE = join(chain.folder, "workers.json");
+  // By the operator's command for workers of one owner.
+  const file = join(chain.folder, "workers.json");
   const { privateKey, endpoint, models } = worker;
-  await writeFile(WORKERS_FILE, JSON.stringify([{ privateKey, endpoint, models }]));
-  const said = await runScript("scripts/register-workers.ts", { ...chain.env, WORKERS_FILE });
-  expect(said).toMatch(/1 workers up to date, [1-9]\d* transactions/);
+  await writeFile(file, JSON.stringify([{ privateKey, endpoint, models }]));
+  const args = ["workers", "register", "--workers-file", file, "--yes"];
+  const said = await runOperator(args, { ...chain.env, OPERATOR_PRIVATE_KEY: DEV_OWNER });
+  expect(said).toMatch(/[1-9]\d* transactions sent and mined/);
   const at = new URL(worker.endpoint).port;
   const flags = ["--backend", peer.url, "--port", at, "--endpoint", worker.endpoint];
   const env = { WORKER_PRIVATE_KEY: worker.privateKey };

@@ -1,11 +1,13 @@
 /** The first start: what makes a worker ready to be given jobs, agreed to by its operator. */
+
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Hex, isAddressEqual } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
+import { DEV_CHAIN_ID } from "../../protocol/deployment.ts";
 import { compactSignature, enrollmentTypes, registryDomain } from "../../protocol/messages.ts";
 import type { Chain } from "../chain.ts";
-import { type Config, DEVELOPMENT_CHAIN, SETTINGS } from "../config.ts";
+import { type Config, SETTINGS } from "../config.ts";
 import { COMMAND, ConfigError, type Terminal } from "../console.ts";
 import {
   ensureFunds,
@@ -108,7 +110,7 @@ async function endpointOf(
   chainId: number,
   terminal: Terminal,
 ): Promise<string> {
-  const development = chainId === DEVELOPMENT_CHAIN;
+  const development = chainId === DEV_CHAIN_ID;
   const known = given ?? worker?.endpoint ?? (development ? `http://127.0.0.1:${port}` : null);
   const endpoint = known ?? (await terminal.ask("Public URL of this worker (https://…):", "--endpoint URL"));
   if (!URL.canParse(endpoint)) throw new ConfigError(`${endpoint} is not a URL: use --endpoint https://your-host`);

@@ -1,7 +1,7 @@
 import type { Hex } from "viem";
 import { generatePrivateKey } from "viem/accounts";
 import type { JobContext } from "../../../api/jobs/context.ts";
-import { JobRun, Stages } from "../../../api/jobs/job.ts";
+import { JobRun, Timings } from "../../../api/jobs/job.ts";
 import { answerHash } from "../../../protocol/answer-hash.ts";
 import { jobDigests } from "../../../protocol/digests.ts";
 import { newJobId } from "../../../protocol/job-id.ts";
@@ -32,6 +32,6 @@ export type SigningWorker = ReturnType<typeof signingWorker>;
 export function runJob(context: JobContext, more: object = {}): JobRun {
   const request = { messages: [], max_tokens: 100 };
   const job = { jobId: newJobId(), wallet: context.account.address, model: MODEL, request, credits: 8 };
-  const rest = { authorization: null, claimedUntil: null, stages: new Stages() };
+  const rest = { authorization: null, claimedUntil: null, timings: new Timings() };
   return new JobRun(context, { ...job, ...rest, ...more } as never);
 }

@@ -17,7 +17,7 @@ import { type Deployment, parseDeployment } from "../../../protocol/deployment.t
 import { inferenceEscrowAbi, modelCatalogAbi } from "../../../protocol/generated/abi.ts";
 import { DEPLOYER_KEY } from "../../../scripts/deploy/config.ts";
 import { provideCredits, provideOperator } from "../../../scripts/dev/wallets.ts";
-import { bringUpToDate, DEV_OWNER, registrarOf } from "../../../scripts/register-workers.ts";
+import { bringUpToDate, DEV_OWNER, registrarOf } from "../../../scripts/operator/register-workers.ts";
 import { mined } from "../../support/mined.ts";
 import { only, startTestStack } from "../../support/stack.ts";
 import { freePort } from "./processes.ts";

@@ -41,14 +41,6 @@ export function start(command: string, args: string[], env: Record<string, strin
   };
 }
 
-/** Runs a script of the project to its end; throws with its output if it fails. */
-export async function runScript(path: string, env: Record<string, string>): Promise<string> {
-  const script = start(process.execPath, [path], env);
-  await once(script.child, "close");
-  if (script.child.exitCode !== 0) throw new Error(`${path} failed:\n${script.output()}`);
-  return script.output();
-}
-
 /** Waits until `check` gives a value; fails with `what` after `ms`. */
 export async function until<T>(
   what: string,

@@ -1,12 +1,4 @@
-/**
- * Registers workers on chain, or brings their registration up to date; running it again changes nothing.
- *
- * RPC_URL            node, and DEPLOYMENT_FILE (protocol/deployment.ts); or DATA_DIR, a local stack's folder
- * WORKERS_FILE       JSON list of {privateKey, endpoint, models: [catalog ids], payout?: address}
- * OWNER_PRIVATE_KEY  owns the workers and pays their stake in SVC; on chain id 31337 the development account by default
- *
- * Each worker's own key signs its enrollment, so nobody can register another's. The stake is filled up to twice the minimum.
- */
+/** Registers workers of one owner on chain, or brings their registration up to date. */
 import { readFileSync } from "node:fs";
 import {
   type Account,
@@ -20,15 +12,18 @@ import {
 } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { z } from "zod";
-import type { Deployment } from "../protocol/deployment.ts";
-import { compactSignature, enrollmentTypes, registryDomain } from "../protocol/messages.ts";
-import { receiptOf } from "../protocol/receipt.ts";
-import { nodeTransport } from "../shared/node-transport.ts";
-import { redactOutput, redactor, secretsOfUrl } from "../shared/redact.ts";
-import { ConfigError } from "../worker/console.ts";
-import { missingStake, readRegistration, registrationSteps, requireOwner, STAKE_UNIT } from "../worker/registration.ts";
-import { DEV_CHAIN_ID } from "./deploy/config.ts";
-import { OperatorError, readPlace } from "./operator/operator.ts";
+import type { Deployment } from "../../protocol/deployment.ts";
+import { compactSignature, enrollmentTypes, registryDomain } from "../../protocol/messages.ts";
+import { receiptOf } from "../../protocol/receipt.ts";
+import { nodeTransport } from "../../shared/node-transport.ts";
+import { ConfigError } from "../../worker/console.ts";
+import {
+  missingStake,
+  readRegistration,
+  registrationSteps,
+  requireOwner,
+  STAKE_UNIT,
+} from "../../worker/registration.ts";
 
 /** anvil's and Hardhat's third account; it holds the SVC supply of a development chain. */
 export const DEV_OWNER: Hex = "0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a";
@@ -48,13 +43,17 @@ const workerSchema = z.object({
 });
 export type WorkerEntry = z.infer<typeof workerSchema>;
 
-/** Reads a file of workers. Throws a ConfigError that names every bad value and quotes none: there are keys among them. */
+/**
+ * Reads a file of workers: a JSON list of {privateKey, endpoint, models: [catalog ids], payout?: address}. Each worker's own key signs its
+ * enrollment, so nobody can register another's. Throws a ConfigError that names every bad value and quotes none: there
+ * are keys among them.
+ */
 export function readWorkers(file: string): WorkerEntry[] {
   let json: unknown;
   try {
     json = JSON.parse(readFileSync(file, "utf8"));
   } catch (error) {
-    throw new ConfigError(`cannot read WORKERS_FILE ${file}: ${(error as Error).message.slice(0, 80)}`);
+    throw new ConfigError(`cannot read --workers-file ${file}: ${(error as Error).message.slice(0, 80)}`);
   }
   const workers = z.array(workerSchema).safeParse(json);
   if (workers.success) return workers.data;
@@ -86,7 +85,7 @@ export async function bringUpToDate(
     allowance ??= state.owner.allowance;
     state.owner.allowance = allowance;
     const stake = state.minimumStake * 2n;
-    if (state.worker !== null) requireOwner(state.worker, owner, "OWNER_PRIVATE_KEY");
+    if (state.worker !== null) requireOwner(state.worker, owner, "OPERATOR_PRIVATE_KEY");
     const wanted = { unbonding: "cancel" as const, endpoint, models, payout: payout ?? account.address, stake };
     const domain = registryDomain(deployment.chainId, deployment.contracts.WorkerRegistry);
     const consent = { domain, types: enrollmentTypes, primaryType: "Enrollment", message: { owner } } as const;
@@ -112,34 +111,4 @@ export function registrarOf(rpcUrl: string, ownerKey: Hex, deployment: Deploymen
   const transport = nodeTransport(rpcUrl, { batch: { wait: 0, batchSize: 100 } });
   const account = privateKeyToAccount(ownerKey);
   return { client: createPublicClient({ transport }), wallet: createWalletClient({ transport, account }), deployment };
-}
-
-async function main(): Promise<void> {
-  const started = performance.now();
-  const { WORKERS_FILE, OWNER_PRIVATE_KEY } = process.env;
-  const { rpcUrl, deployment } = readPlace(process.env);
-  redactOutput(redactor(secretsOfUrl(rpcUrl, "RPC_URL")));
-  if (!WORKERS_FILE) throw new ConfigError("set WORKERS_FILE to a JSON list of workers");
-  const workers = readWorkers(WORKERS_FILE);
-  const ownerKey = OWNER_PRIVATE_KEY || (deployment.chainId === DEV_CHAIN_ID ? DEV_OWNER : "");
-  if (!key.safeParse(ownerKey).success)
-    throw new ConfigError("set OWNER_PRIVATE_KEY (0x and 64 hex digits) to the key of the workers' owner");
-  const sent = await bringUpToDate(registrarOf(rpcUrl, ownerKey as Hex, deployment), workers);
-  const ms = Math.round(performance.now() - started);
-  console.log(`register-workers: ${workers.length} workers up to date, ${sent} transactions, ${ms} ms`);
-}
-
-if (import.meta.main) {
-  try {
-    await main();
-  } catch (error) {
-    const text =
-      error instanceof ConfigError || error instanceof OperatorError
-        ? error.message
-        : error instanceof Error
-          ? error.stack
-          : error;
-    console.error(`register-workers: ${text}`);
-    process.exitCode = 1;
-  }
 }

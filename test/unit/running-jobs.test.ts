@@ -1,10 +1,10 @@
 /** The jobs of a process: what a gateway waits for before it leaves them to others. */
 import type { Hex } from "viem";
 import { expect, it } from "vitest";
-import { type JobRun, Runs } from "../../api/jobs/job.ts";
+import { type JobRun, RunningJobs } from "../../api/jobs/job.ts";
 
 it("are answered when their charges are on record, and that their clients have the answers", async () => {
-  const runs = new Runs();
+  const runs = new RunningJobs();
   const answer = Promise.withResolvers<unknown>();
   const leave = Promise.withResolvers<void>();
   const jobId: Hex = `0x${"11".repeat(16)}`;
