@@ -76,11 +76,13 @@ export async function transaction<T>(pool: pg.Pool, work: (client: pg.PoolClient
     await client.query("COMMIT");
     return result;
   } catch (error) {
+    // What ended the connection says more than the query that found it ended.
+    const cause = broken ?? error;
     // A connection that cannot even roll back is not given to the next one.
     await client.query("ROLLBACK").catch((failure: Error) => {
       broken ??= failure;
     });
-    throw error;
+    throw cause;
   } finally {
     client.removeListener("error", onError);
     client.release(broken);
