@@ -53,7 +53,7 @@ export class DisputeStore {
     return rows[0] ?? null;
   }
 
-  /** False if it is another gateway's to answer by now, or answered. */
+  /** False if it is another gateway's to answer by now, or answered. Who opened the dispute has the last word: the others found it open. */
   async answer(
     { jobId, receivedHash, gateway }: Pick<DisputeRequest, "jobId" | "receivedHash" | "gateway">,
     outcome: string,
@@ -62,7 +62,8 @@ export class DisputeStore {
     const { rowCount } = await this.#pool.query({
       name: "dispute-answer",
       text: `UPDATE dispute_request SET outcome = $4, dispute_tx = $5, updated_at = now()
-             WHERE job_id = $1 AND received_hash = $2 AND gateway = $3 AND outcome IS NULL`,
+             WHERE job_id = $1 AND received_hash = $2
+               AND (gateway = $3 AND outcome IS NULL OR $4 = 'opened' AND outcome IS DISTINCT FROM 'opened')`,
       values: [toApiJobId(jobId), receivedHash, gateway.toLowerCase(), outcome, disputeTx],
     });
     return rowCount === 1;

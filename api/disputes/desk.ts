@@ -14,6 +14,9 @@ import { Decider, type Decision, type DecisionContext, REFUSALS, type Refusal, t
 const OPEN_WAIT_MS = 60_000;
 /** How often requests are looked for that another process recorded, or an earlier one left behind. */
 const SWEEP_MS = 1_000;
+/** How often the record is looked at for the answer of another gateway, and for that of one that took an own request over. */
+const LOOK_MS = 250;
+const OWN_LOOK_MS = 1_000;
 /** So long after the chain, the transaction of somebody else's dispute is known here, unless the index is away. */
 const NOTED_MS = 5_000;
 
@@ -64,9 +67,8 @@ export class DisputeDesk {
     const request = await disputes.record({ jobId, receivedHash, wallet, gateway, arrivedAt }, patience);
     if (request === null) throw refuse("other_hash");
     const own = request.gateway.toLowerCase() === gateway.toLowerCase();
-    // Also of an own request the answer can be another's: a gateway that loses its signer loses its requests.
-    const decided = [this.#elsewhere(request), ...(own ? [this.#process(request)] : [])];
-    const decision = await Promise.race([...decided, this.#patience()]);
+    const decided = own ? this.#process(request) : this.#elsewhere(request);
+    const decision = await Promise.race([decided, this.#patience()]);
     if (decision.kind !== "refused") return decision;
     const { reason } = decision;
     throw refuse(reason, reason === "already_open" ? await this.#disputeTx(jobId) : null);
@@ -105,12 +107,24 @@ export class DisputeDesk {
     return row?.operator === jobs.operator.id ? null : "other_service";
   }
 
-  /** Decides a request and notes the answer; once, however often it is repeated meanwhile. */
+  /**
+   * Decides a request and notes the answer; once, however often it is repeated meanwhile. A gateway that loses its signer loses its requests: then
+   * the answer is that of whoever took them over.
+   */
   #process(request: DisputeRequest): Promise<Decision> {
     const key = keyOf(request);
     const running = this.#busy.get(key);
     if (running !== undefined) return running;
-    const deciding = this.#decide(request).finally(() => this.#busy.delete(key));
+    let decided = false;
+    const own = this.#decide(request).finally(() => {
+      decided = true;
+    });
+    // What cannot be looked up is not needed while the own decision goes on.
+    const others = this.#answered(request, OWN_LOOK_MS, () => decided).then(
+      (decision) => decision ?? own,
+      () => own,
+    );
+    const deciding = Promise.race([own, others]).finally(() => this.#busy.delete(key));
     this.#busy.set(key, deciding);
     return deciding;
   }
@@ -126,17 +140,26 @@ export class DisputeDesk {
   }
 
   /** Waits until the gateway that has the request has answered it. */
-  async #elsewhere({ jobId, receivedHash }: DisputeRequest): Promise<Decision> {
-    const { disputes } = this.#context;
+  async #elsewhere(request: DisputeRequest): Promise<Decision> {
     const end = Date.now() + this.#context.waitMs + OPEN_WAIT_MS;
-    while (Date.now() < end) {
-      const request = await disputes.find(jobId, receivedHash);
+    const decision = await this.#answered(request, LOOK_MS, () => Date.now() >= end);
+    return decision ?? { kind: "refused", reason: "unavailable" };
+  }
+
+  /** The answer on record, as soon as there is one; null if `isOver` before. */
+  async #answered(
+    { jobId, receivedHash }: DisputeRequest,
+    lookMs: number,
+    isOver: () => boolean,
+  ): Promise<Decision | null> {
+    while (!isOver()) {
+      const request = await this.#context.disputes.find(jobId, receivedHash);
       if (request === null) return { kind: "refused", reason: "other_hash" };
       const decision = await this.#decisionOf(request);
       if (decision !== null) return decision;
-      await new Promise((resolve) => setTimeout(resolve, 250));
+      await new Promise((resolve) => setTimeout(resolve, lookMs));
     }
-    return { kind: "refused", reason: "unavailable" };
+    return null;
   }
 
   /** The stored answer of another process; null while there is none. */

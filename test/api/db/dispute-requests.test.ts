@@ -74,5 +74,15 @@ it("is answered once, and only by the gateway that has it", async () => {
   expect(await store.answer({ ...mine, gateway: TWO }, "already_open", null)).toBe(false);
   expect(await store.answer(request as NonNullable<typeof request>, "opened", answerHash("tx"))).toBe(true);
   expect(await store.answer({ ...mine, gateway: ONE }, "already_open", null)).toBe(false);
+  expect(await store.answer({ ...mine, gateway: TWO }, "opened", answerHash("another"))).toBe(false);
   expect(await store.find(jobId, mine.receivedHash)).toMatchObject({ outcome: "opened", disputeTx: answerHash("tx") });
+});
+
+it("is answered by the gateway that opened the dispute, also after another one found it open", async () => {
+  const jobId = newJobId();
+  const request = await store.record(asked(jobId, "mine", at(0)), PATIENCE);
+  expect(await store.answer(request as NonNullable<typeof request>, "already_open", null)).toBe(true);
+  const opener = { jobId, receivedHash: answerHash("mine"), gateway: TWO };
+  expect(await store.answer(opener, "opened", answerHash("tx"))).toBe(true);
+  expect(await store.find(jobId, opener.receivedHash)).toMatchObject({ outcome: "opened" });
 });
