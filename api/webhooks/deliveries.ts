@@ -35,10 +35,10 @@ type Parts = {
   wake: () => void;
 };
 
-/** Attempts at once of a slow webhook: each holds a place for up to 10 s. All slow ones together get half of the places. */
-const SLOW_CONCURRENCY = 2;
-/** Slow: its last answer took more than this part of the limit, or did not come. */
+/** Slow is a webhook whose last answer took more than this part of the limit, or did not come. All slow ones together get half of the places. */
 const SLOW_PART = 1 / 5;
+/** Attempts at once of a webhook that did not answer. */
+const SILENT_CONCURRENCY = 2;
 /** A webhook that had no attempt for so long counts as slow no more. */
 const SLOW_MS = 3_600_000;
 const RETRY_RECORD_MS = 500;
@@ -53,8 +53,8 @@ export class DeliveryDispatcher {
   readonly #parts: Parts;
   readonly #settings: DispatchSettings;
   readonly #running = new Map<string, number>();
-  /** Webhooks whose last attempt was slow, and until when that counts: ms since the epoch. */
-  readonly #slow = new Map<string, number>();
+  /** Webhooks whose last attempt was slow: when it ended, ms since the epoch, and whether it had no answer. */
+  readonly #slow = new Map<string, { at: number; silent: boolean }>();
   readonly #attempts = new Set<Promise<void>>();
   readonly #abort = new AbortController();
   /** Never rejects. */
@@ -77,10 +77,11 @@ export class DeliveryDispatcher {
     const { concurrency, perWebhook, timeoutMs } = this.#settings;
     const total = concurrency - this.#attempts.size;
     if (total <= 0) return; // a finished attempt calls `wake`
-    for (const [id, until] of this.#slow) if (until < Date.now()) this.#slow.delete(id);
+    for (const [id, { at }] of this.#slow) if (at < Date.now() - SLOW_MS) this.#slow.delete(id);
     const known = [...new Set([...this.#slow.keys(), ...this.#running.keys()])].map((id) => {
-      const slow = this.#slow.has(id);
-      return { id, slow, running: this.#running.get(id) ?? 0, most: slow ? SLOW_CONCURRENCY : perWebhook };
+      const slow = this.#slow.get(id);
+      const most = slow?.silent ? Math.min(SILENT_CONCURRENCY, perWebhook) : perWebhook;
+      return { id, slow: slow !== undefined, served: slow?.at ?? 0, running: this.#running.get(id) ?? 0, most };
     });
     const slowRunning = known.reduce((sum, { slow, running }) => sum + (slow ? running : 0), 0);
     const slowTotal = Math.max(0, Math.ceil(concurrency / 2) - slowRunning);
@@ -131,9 +132,9 @@ export class DeliveryDispatcher {
       return null;
     }
     const { result, status, durationMs: ms, error } = outcome;
-    this.#slow.delete(webhookId);
-    const isSlow = result === "timeout" || ms > SLOW_PART * this.#settings.timeoutMs;
-    if (isSlow) this.#slow.set(webhookId, Date.now() + SLOW_MS);
+    const silent = result === "timeout";
+    if (silent || ms > SLOW_PART * this.#settings.timeoutMs) this.#slow.set(webhookId, { at: Date.now(), silent });
+    else this.#slow.delete(webhookId);
     metrics.attempts.inc({ result });
     metrics.seconds.observe(ms / 1000);
     // Of the URL only the host: path and query may hold what the owner takes for a secret.
@@ -204,23 +205,24 @@ const CLAIM = `
     FROM webhooks WHERE webhooks.id IS NOT NULL
   ),
   open AS (
-    SELECT d.*, w.id AS webhook, COALESCE(known.running, 0) AS running_now, COALESCE(known.slow, false) AS slow FROM webhooks
+    SELECT d.*, w.id AS webhook, COALESCE(known.running, 0) AS running_now, COALESCE(known.slow, false) AS slow,
+      COALESCE(known.served, 0) AS served FROM webhooks
     JOIN webhook w ON w.id = webhooks.id
-    LEFT JOIN jsonb_to_recordset($1::jsonb) AS known (id text, slow boolean, running int, most int) ON known.id = w.id
+    LEFT JOIN jsonb_to_recordset($1::jsonb) AS known (id text, slow boolean, served bigint, running int, most int) ON known.id = w.id
     CROSS JOIN LATERAL (
       SELECT id, attempt, next_attempt_at FROM webhook_delivery
       WHERE webhook_id = w.id AND status = 'pending' AND next_attempt_at <= now() AND (w.status = 'active' OR is_test)
       ORDER BY next_attempt_at LIMIT GREATEST(0, COALESCE(known.most - known.running, $2::int)) FOR UPDATE SKIP LOCKED
     ) d
   ),
-  -- Webhooks with the fewest running attempts first: a new event does not wait behind others' backlogs.
+  -- Webhooks with the fewest running attempts first, of slow ones the longest unserved: a new event does not wait behind others' backlogs.
   turns AS (
     SELECT *, running_now + row_number() OVER (PARTITION BY webhook ORDER BY next_attempt_at) AS turn FROM open
   ),
-  ranked AS (SELECT *, row_number() OVER (PARTITION BY slow ORDER BY turn, next_attempt_at) AS place FROM turns),
+  ranked AS (SELECT *, row_number() OVER (PARTITION BY slow ORDER BY turn, served, next_attempt_at) AS place FROM turns),
   due AS (
     SELECT id, attempt, next_attempt_at FROM ranked WHERE NOT slow OR place <= $4::int
-    ORDER BY turn, next_attempt_at LIMIT $3::int
+    ORDER BY turn, served, next_attempt_at LIMIT $3::int
   ),
   lost AS (
     INSERT INTO webhook_attempt (delivery_id, number, started_at, error)
