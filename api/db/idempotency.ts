@@ -10,7 +10,7 @@ type IdempotentRequest = { wallet: string; key: string; body: Buffer };
 /** An earlier request's claim on a key, so many milliseconds ago, for this job. */
 export type EarlierClaim = { jobId: Hex; ageMs: number };
 /** `new`: this request runs it. `known`: an earlier one did. `mismatch`: the key was used for another body, the job id by another wallet. */
-export type Claim = { status: "new" } | ({ status: "known" } & EarlierClaim) | { status: "mismatch" };
+export type Claim = { status: "new" } | ({ status: "known" } & EarlierClaim) | { status: "mismatch"; jobId: Hex };
 
 /** Rows live as long as answers may be asked for again, and never shorter than this. */
 const LEAST_HOURS = 24;
@@ -43,8 +43,9 @@ export class IdempotencyStore {
     const [row] = found.rows;
     // Released between the two statements: the request before us failed, so this one is new.
     if (row === undefined) return this.claim({ wallet, key, body }, jobId);
-    if (row.wallet !== owner || !row.fingerprint.equals(fingerprint)) return { status: "mismatch" };
-    return { status: "known", jobId: row.jobId, ageMs: row.ageMs };
+    const { jobId: earlier, ageMs } = row;
+    if (row.wallet !== owner || !row.fingerprint.equals(fingerprint)) return { status: "mismatch", jobId: earlier };
+    return { status: "known", jobId: earlier, ageMs };
   }
 
   /** Whether the key is still claimed for this job. */

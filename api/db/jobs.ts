@@ -10,6 +10,7 @@
  *   left      any                                   the same    the client's connection ended, and what it had been sent; the job is charged all the same.
  *                                                               Written with the end of the job, if that comes soon
  *   refused   any                                   the same    the client got an error: `failure` says why, and nobody may charge it
+ *   proven    settling                              the same    the worker proved the kept answer on chain: it is charged all the same
  *   answered  any that is not over                  settling    answer and signed Completion; a crash after it loses nothing
  *   ended     any                                   settled, failed, refunded, unlocked (never locked)
  *   reopen    settled, failed, refunded, unlocked   the one before: a reorganisation took the end back
@@ -468,6 +469,14 @@ export class JobStore {
       [toApiJobId(jobId)],
     );
     return rowCount === 1;
+  }
+
+  /** The worker of a job of this process proved its kept answer on chain: it is charged, whatever its client was told, and handed out. */
+  async proven(jobId: Hex): Promise<void> {
+    await this.#pool.query("UPDATE job SET failure = NULL WHERE job_id = $1 AND owner = $2 AND failure IS NOT NULL", [
+      toApiJobId(jobId),
+      this.#owner,
+    ]);
   }
 
   /** Deletes rows of jobs that ended that many days ago: the index has them. */

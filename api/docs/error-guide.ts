@@ -87,7 +87,7 @@ export const ERROR_GUIDE: Record<ErrorCode, ErrorEntry> = {
   },
   job_not_settled: {
     cause:
-      "The job has not reached the state that the request needs. A dispute waits for the settlement, 30 seconds as a rule.",
+      "The job has not reached the state that the request needs: a dispute waits for the settlement, 30 seconds as a rule, `/output` for the answer.",
     fix: "Send it again; a repeated dispute counts from its first arrival.",
     retry: "Yes, a little later.",
   },
@@ -132,7 +132,7 @@ export const ERROR_GUIDE: Record<ErrorCode, ErrorEntry> = {
   },
   job_timeout: {
     cause: "No worker completed the job within 120 seconds.",
-    fix: "Retry, or ask for fewer tokens. `details.refund_tx` is the refund's transaction.",
-    retry: "Yes. The credits are back.",
+    fix: "Retry, or ask for fewer tokens. `details.refund_tx` is the refund's transaction; while that is not mined it is null, and `credits_refunded` is 0.",
+    retry: "Yes. The credits are back, or on their way.",
   },
 };

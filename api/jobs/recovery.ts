@@ -153,6 +153,7 @@ export class Recovery {
     const { head, times, workers, logger, outputRetentionHours } = this.#context;
     const { jobId, completion: stored } = job;
     if (stored !== null && proofDigest(stored.completion) === chain.proof) {
+      await this.#chargeAfterAll(job);
       if (head.time < chain.settleBefore) await this.#settleStored(job, chain);
       else if (head.time >= finalizeFrom + times.inclusion) await finalize(this.#context, jobId, stored);
       return;
@@ -163,14 +164,20 @@ export class Recovery {
     const answer = asks ? await provenAnswer(this.#context, job, chain, host) : "none";
     if (typeof answer === "object") {
       workers.released(jobId);
-      if (head.time < chain.settleBefore) await (await settle(this.#context, answer)).done;
-      else await keepAnswer(this.#context, answer);
-      return;
+      if (head.time >= chain.settleBefore) await keepAnswer(this.#context, answer);
+      else await (await settle(this.#context, answer)).done;
+      return this.#chargeAfterAll(job);
     }
     if (chain.worker !== null) workers.withholds(chain.worker, jobId, finalizeFrom * 1000);
     if (head.time < finalizeFrom - Math.min(DISPUTE_MARGIN, times.finalization / 2)) return;
     const disputed = await this.#parts.dispute(jobId, job.wallet);
     logger.warn({ jobId: toApiJobId(jobId), worker: chain.worker, disputed }, "a withheld answer is disputed");
+  }
+
+  /** A kept answer that is proven can be fetched, also by a client that got an error. */
+  async #chargeAfterAll({ jobId }: StoredJob): Promise<void> {
+    this.#context.refused.delete(jobId);
+    await this.#context.store.proven(jobId);
   }
 
   /**

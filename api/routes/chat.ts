@@ -95,6 +95,11 @@ async function answerOnce(
     const claim = await idempotency.claim({ wallet, key, body: request.rawBody ?? Buffer.alloc(0) }, jobId);
     if (claim.status === "mismatch") {
       if (chosen !== null) throw idTaken(chosen);
+      const job = await jobs.store.find(claim.jobId);
+      if (job !== null && cameToNothing(job)) {
+        await idempotency.release(wallet, key, claim.jobId);
+        continue;
+      }
       throw new ApiError("conflict", "This Idempotency-Key was used with another body; use a new key.", {
         param: "Idempotency-Key",
       });
@@ -265,6 +270,9 @@ export function idempotencyKey(request: Request): string | null {
   return key;
 }
 
+/** Whether the chain has the end of a job that nobody was charged for: its key is free, for any body. */
+const cameToNothing = ({ state }: StoredJob) => state === "failed" || state === "refunded" || state === "unlocked";
+
 /**
  * Waits until an earlier request's job has its answer. Null: it came to nothing, and the request may run anew. `isClaimed`: whether the
  * earlier request still has the key, which it gives free when it ends without a lock. Rejects when `signal` aborts.
@@ -284,9 +292,11 @@ export async function earlierAnswer(
     if (job === null && (Date.now() > lost || !(await isClaimed()))) return null;
     // An answer of a refused job is charged only if its worker proved it: the chain decides.
     if (job?.state === "settled" || (job?.state === "settling" && job.failure === null)) return job;
-    if (job?.state === "failed" || job?.state === "refunded" || job?.state === "unlocked") return null;
+    if (job !== null && cameToNothing(job)) return null;
     if (Date.now() - started > (completion + inclusion + lock) * 1000) {
-      throw new ApiError("conflict", `The first of these requests still runs as ${toApiJobId(jobId)}.`);
+      throw new ApiError("conflict", `The first of these requests is not over: follow ${toApiJobId(jobId)}.`, {
+        details: { job_id: toApiJobId(jobId) },
+      });
     }
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }

@@ -68,16 +68,19 @@ export function outputRoute(reader: JobReader, store: JobStore, cipher: Cipher):
   return async (request, response) => {
     const { job, stored } = await reader.get(String(request.params.job_id), clientOf(request).wallet);
     setJobHeaders(response, job);
-    const isDue = job.status !== "settling" || (stored !== null && (await store.handOut(stored.jobId)));
-    if (job.status === "pending" || job.status === "processing" || !isDue) {
-      throw new ApiError("job_not_settled", `${job.id} is ${job.status}: its answer cannot be had yet; ask again.`);
-    }
+    const notYet = new ApiError(
+      "job_not_settled",
+      `${job.id} is ${job.status}: its answer cannot be had yet; ask again.`,
+    );
+    if (job.status === "pending" || job.status === "processing") throw notYet;
     // Nobody paid for it: its gateway was killed, and its client was told that it has none.
     const isUncharged = (job.status === "failed" || job.status === "refunded") && job.on_chain.settlement_tx === null;
     const answer = stored && !isUncharged && (await readAnswer(store, cipher, stored));
     if (!answer) {
       throw new ApiError("output_not_found", `No answer of ${job.id} is kept: it had none, or its time is over.`);
     }
+    // Before its settlement, whoever ends the job must charge it from now on. A job whose client was told that nothing is charged may still fail.
+    if (stored && job.status === "settling" && !(await store.handOut(stored.jobId))) throw notYet;
     response.json({
       object: "job.output",
       job_id: job.id,

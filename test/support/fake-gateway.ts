@@ -73,6 +73,7 @@ export function rowsInMemory(write: (step: string, change: object) => Promise<vo
     taken: step("taken"),
     answered: step("answered"),
     ended: step("ended"),
+    proven: () => write("proven", {}),
     refused: (_jobId: string, failure: string) => write("refused", { failure }),
   } as unknown as JobStore;
   const record = { written: async () => {}, neverLocked: async () => {} } as unknown as JobRecord;

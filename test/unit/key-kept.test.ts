@@ -7,7 +7,7 @@ import { WorkerFailure } from "../../api/jobs/worker-client.ts";
 import { chatRoute } from "../../api/routes/chat.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
 import { signingAccount } from "../../shared/secp256k1.ts";
-import { fakeGateway, MODEL, minedAt } from "../support/fake-gateway.ts";
+import { fakeGateway, MODEL, minedAt, rowsInMemory } from "../support/fake-gateway.ts";
 import { signingWorker } from "./support/jobs.ts";
 
 const gateway = signingAccount(generatePrivateKey());
@@ -18,8 +18,8 @@ const now = Math.floor(Date.now() / 1000);
 type Chain = (kind: Operation["kind"], jobId: string) => object | null;
 const refusing = (name: string, args: unknown[] = []) => ({ status: "reverted", revert: { name, args } });
 
-/** What a request with a key is told, whose worker breaks off, and whether its key is free then. */
-async function ask(chain: Chain): Promise<{ error: unknown; released: boolean }> {
+/** What a request with a key is told, whose worker breaks off, and whether its key is free then. `earlier`: the row of another body's job. */
+async function ask(chain: Chain, earlier?: { state: string }): Promise<{ error: unknown; released: boolean }> {
   let released = false;
   const submit = ({ kind, jobId }: Operation) => {
     const outcome = chain(kind, jobId);
@@ -27,6 +27,7 @@ async function ask(chain: Chain): Promise<{ error: unknown; released: boolean }>
     return { signed: hash, mined: outcome === null ? new Promise(() => {}) : Promise.resolve(outcome) };
   };
   const jobs = fakeGateway({
+    ...rowsInMemory(),
     time: now,
     account: gateway,
     pipeline: { congested: false, submit },
@@ -48,8 +49,9 @@ async function ask(chain: Chain): Promise<{ error: unknown; released: boolean }>
       },
     },
   });
+  Object.assign(jobs.store, { find: async () => earlier });
   const idempotency = {
-    claim: async () => ({ status: "new" }),
+    claim: async () => ({ status: earlier === undefined || released ? "new" : "mismatch" }),
     release: async () => {
       released = true;
     },
@@ -94,4 +96,11 @@ it("stays with a job that another gateway settled meanwhile, and its client is n
   );
   expect(error).toMatchObject({ code: "service_unavailable", message: expect.stringContaining("took the job over") });
   expect(released).toBe(false);
+});
+
+it("is free for another body once its job came to nothing, and not before", async () => {
+  const other = { code: "conflict", message: expect.stringContaining("another body") };
+  expect(await ask(locks, { state: "pending" })).toEqual({ error: expect.objectContaining(other), released: false });
+  const { error, released } = await ask((kind) => locks(kind) ?? minedAt(now, kind), { state: "failed" });
+  expect([error, released]).toMatchObject([{ code: "no_workers_available" }, true]);
 });

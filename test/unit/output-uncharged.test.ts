@@ -11,11 +11,17 @@ const worker = signingWorker();
 const TEXT = "The whole answer.";
 
 /** What a client gets for a job in that state, which has a stored answer. */
-async function ask(status: string, handOut?: boolean): Promise<unknown[]> {
+async function ask(status: string, handOut?: boolean, hasAnswer = true): Promise<unknown[]> {
   const jobId = newJobId();
   // Its gateway was killed between the answer's write and the settlement's: the next one returned the credits.
   const completion = await worker.complete(jobId, TEXT, { completedAt: 1 });
-  const stored = { jobId, worker: worker.signer, completion, countedTokens: 4, failure: "the gateway ended" };
+  const stored = {
+    jobId,
+    worker: worker.signer,
+    completion: hasAnswer ? completion : null,
+    countedTokens: 4,
+    failure: "the gateway ended",
+  };
   const onChain = { escrow_tx: "0x1", settlement_tx: null };
   const job = { id: toApiJobId(jobId), status, worker_address: worker.signer, on_chain: onChain };
   const reader = { get: async () => ({ job, stored, row: null }) } as unknown as JobReader;
@@ -35,4 +41,6 @@ it.each(["failed", "refunded"])("of a job that was %s without a charge there is 
 it("of a job whose gateway was killed before the settlement is handed out only if it is charged from then on", async () => {
   expect(await ask("settling", true)).toMatchObject([{ content: TEXT }]);
   await expect(ask("settling", false)).rejects.toMatchObject({ code: "job_not_settled" });
+  // Its worker proved it and withholds it: the client may dispute the charge.
+  await expect(ask("settling", false, false)).rejects.toMatchObject({ code: "output_not_found" });
 });

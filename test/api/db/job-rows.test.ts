@@ -194,8 +194,10 @@ describe("a row belongs to one process", () => {
         "the worker broke off",
         null,
       ]);
-      // Its client was told that nothing is charged.
+      // Its client was told that nothing is charged, and its worker has proved the kept answer since.
       expect(await after.handOut(waiting)).toBe(false);
+      await after.proven(waiting);
+      expect(await after.handOut(waiting)).toBe(true);
     },
   );
 
