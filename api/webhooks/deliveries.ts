@@ -222,7 +222,7 @@ const CLAIM = `
   ranked AS (SELECT *, row_number() OVER (PARTITION BY slow ORDER BY turn, served, next_attempt_at) AS place FROM turns),
   due AS (
     SELECT id, attempt, next_attempt_at FROM ranked WHERE NOT slow OR place <= $4::int
-    ORDER BY turn, served, next_attempt_at LIMIT $3::int
+    ORDER BY turn, next_attempt_at LIMIT $3::int
   ),
   lost AS (
     INSERT INTO webhook_attempt (delivery_id, number, started_at, error)
