@@ -96,11 +96,12 @@ test.each<{ name: string; behaviour: Behaviour }>([
 );
 
 test("a slow webhook has its turn beside the backlogs of others", async () => {
-  await insertWebhook("slow", BACKLOG, () => {});
+  // More than it can have attempts while the test runs.
+  await insertWebhook("slow", 1_000, () => {});
   await dispatching(200, async () => {
     await eventually(
       async () => receiver.to("/slow").length,
-      (n) => n === 2,
+      (n) => n >= 2,
     );
     for (let n = 0; n < CONCURRENCY; n++) await insertWebhook(`quick${n}`, 500);
     const begun = receiver.to("/slow").length;
