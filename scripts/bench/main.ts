@@ -3,7 +3,7 @@
  *                 --against FOLDER,FOLDER --rounds 4 --minutes 10 --jobs 1000000 --visits 7 --deliveries 20000 --webhooks 50 --silent 5 --rate 20 --out FOLDER --profile FOLDER]`
  *
  * The whole system on this machine in front of a model server that answers at once, beside a peer gateway in the same run.
- * `--against` names other checkouts, installed and compiled: section `cost` runs them in turns with this one.
+ * `--against` names other checkouts, installed and compiled: `cost` and `overhead` run them in turns with this one, `throughput` after it.
  * Prints tables and writes them as Markdown and JSON. docs/performance.md explains the method and shows a run.
  */
 import { basename, resolve } from "node:path";
@@ -92,21 +92,40 @@ const optionsFor = (blocks: string, accounts: number): SystemOptions => ({
 });
 
 /** All checkouts run at once: an idle one costs little, and whose turn it is meets the same moment of the machine. */
-async function compared(blocks: string, system: System): Promise<void> {
-  const concurrency = blocks === "instant" ? Math.min(16, clients) : clients;
-  const systems: NamedSystem[] = [{ name: "this checkout", system }];
-  try {
-    for (const folder of values.against) {
-      progress(`starting the system of ${folder}`);
-      const other = await startSystemOf(folder, optionsFor(blocks, concurrency));
-      systems.push({ name: basename(resolve(folder)), system: other });
+async function withSystems(blocks: string, run: (systems: NamedSystem[]) => Promise<void>): Promise<void> {
+  await withSystem(blocks, async (system) => {
+    const systems: NamedSystem[] = [{ name: "this checkout", system }];
+    try {
+      for (const folder of values.against) {
+        progress(`starting the system of ${folder}`);
+        const other = await startSystemOf(folder, optionsFor(blocks, Math.min(clients, 64)));
+        systems.push({ name: basename(resolve(folder)), system: other });
+      }
+      await run(systems);
+    } finally {
+      for (const { system: other } of systems.slice(1)) await other.stop();
     }
-    const requests = blocks === "instant" ? values.requests : values.requests * 4;
-    const options = { concurrency, requests, rounds: values.rounds, blocks: named(blocks) };
-    done(await cost(systems, portkey && peer && { target: peer, process: portkey }, options));
-  } finally {
-    for (const { system: other } of systems.slice(1)) await other.stop();
-  }
+  });
+}
+
+async function costOf(blocks: string, systems: NamedSystem[]): Promise<void> {
+  const concurrency = blocks === "instant" ? Math.min(16, clients) : clients;
+  const requests = blocks === "instant" ? values.requests : values.requests * 4;
+  const options = { concurrency, requests, rounds: values.rounds, blocks: named(blocks) };
+  done(await cost(systems, portkey && peer && { target: peer, process: portkey }, options));
+}
+
+async function timesOf(blocks: string, systems: NamedSystem[]): Promise<void> {
+  const [{ system }] = systems as [NamedSystem];
+  const direct: Target = { name: "the upstream itself", url: upstream.url, headers: () => ({}), model: MODEL };
+  // With one client a request takes a block: a minute of them is enough.
+  const requests = blocks === "instant" ? values.requests : Math.min(values.requests, 40);
+  progress(`time to first byte, ${named(blocks)}`);
+  const own = systems.map(({ name, system: { target } }) => ({ ...target, name }));
+  const targets = [direct, ...(peer && blocks === "instant" ? [peer] : []), ...own];
+  const quiet = async () => void (await Promise.all(systems.map(({ system: { stack } }) => indexCaughtUp(stack))));
+  done(await overhead(targets, { requests, blocks: named(blocks), quiet }));
+  if (blocks !== "instant") done(await nextBlock(system, Number(blocks)));
 }
 
 /** What a job costs with two gateways, each with a signer of its own, beside one. */
@@ -141,20 +160,13 @@ const peer: Target | null = portkey && {
 
 try {
   for (const blocks of values.blocks) {
-    if (wanted.has("cost") && blocks !== "1") await withSystem(blocks, (system) => compared(blocks, system));
-    if (!wanted.has("overhead") && !wanted.has("throughput")) continue;
-    await withSystem(blocks, async (system) => {
-      const direct: Target = { name: "the upstream itself", url: upstream.url, headers: () => ({}), model: MODEL };
-      // With one client a request takes a block: a minute of them is enough.
-      const requests = blocks === "instant" ? values.requests : Math.min(values.requests, 40);
-      if (wanted.has("overhead")) {
-        progress(`time to first byte, ${named(blocks)}`);
-        const targets = [direct, ...(peer && blocks === "instant" ? [peer] : []), system.target];
-        done(await overhead(targets, { requests, blocks: named(blocks), quiet: () => indexCaughtUp(system.stack) }));
-        if (blocks !== "instant") done(await nextBlock(system, Number(blocks)));
+    if (wanted.has("cost") && blocks !== "1") await withSystems(blocks, (systems) => costOf(blocks, systems));
+    if (wanted.has("overhead")) await withSystems(blocks, (systems) => timesOf(blocks, systems));
+    if (!wanted.has("throughput")) continue;
+    await withSystems(blocks, async (systems) => {
+      for (const { name, system } of systems) {
+        done(await throughput(system, { concurrency: clients, seconds, blocks: `${named(blocks)}, ${name}` }));
       }
-      if (wanted.has("throughput"))
-        done(await throughput(system, { concurrency: clients, seconds, blocks: named(blocks) }));
     });
   }
   if (wanted.has("client")) {
