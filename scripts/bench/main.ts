@@ -3,7 +3,7 @@
  *                 --against FOLDER,FOLDER --rounds 4 --minutes 10 --jobs 1000000 --visits 7 --deliveries 20000 --webhooks 50 --silent 5 --rate 20 --out FOLDER --profile FOLDER]`
  *
  * The whole system on this machine in front of a model server that answers at once, beside a peer gateway in the same run.
- * `--against` names other checkouts, installed and compiled: `cost` and `overhead` run them in turns with this one, `throughput` after it.
+ * `--against` names other checkouts, installed and compiled: `cost` and `overhead` run them in turns with this one.
  * Prints tables and writes them as Markdown and JSON. docs/performance.md explains the method and shows a run.
  */
 import { basename, resolve } from "node:path";
@@ -163,10 +163,8 @@ try {
     if (wanted.has("cost") && blocks !== "1") await withSystems(blocks, (systems) => costOf(blocks, systems));
     if (wanted.has("overhead")) await withSystems(blocks, (systems) => timesOf(blocks, systems));
     if (!wanted.has("throughput")) continue;
-    await withSystems(blocks, async (systems) => {
-      for (const { name, system } of systems) {
-        done(await throughput(system, { concurrency: clients, seconds, blocks: `${named(blocks)}, ${name}` }));
-      }
+    await withSystem(blocks, async (system) => {
+      done(await throughput(system, { concurrency: clients, seconds, blocks: named(blocks) }));
     });
   }
   if (wanted.has("client")) {
