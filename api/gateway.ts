@@ -201,6 +201,7 @@ export async function startGateway(
     registry: contracts.WorkerRegistry,
     indexed: (jobId) => jobReader.indexed(jobId),
     ownsSigner: () => signerLock.held,
+    mayTakeOver: () => signerLock.mayTakeOver,
   });
   const recovery = new Recovery(jobs, {
     rpc,
@@ -211,6 +212,7 @@ export async function startGateway(
     isRunning: (jobId) => runs.has(jobId),
     dispute: (jobId, wallet) => desk.withheld(jobId, wallet),
     ownsSigner: () => signerLock.held,
+    mayTakeOver: () => signerLock.mayTakeOver,
   });
   const idempotency = new IdempotencyStore(pool);
   const webhooks = new WebhookService({ pool, head, metrics, logger }, webhookSettings(config, ciphers.webhooks));

@@ -8,6 +8,8 @@ import type { Logger } from "pino";
 import { type Address, keccak256, stringToBytes } from "viem";
 
 const RETAKE_MS = 1_000;
+/** Longer than a process needs to take its lock again, once the database is back. */
+const OTHERS_MS = 10_000;
 const TIMEOUT_MS = 5_000;
 /** Both ends notice within 15 s that the other machine is gone: then the lock is lost here, and free there. */
 const KEEPALIVE = { idleSeconds: 5, probes: 10 };
@@ -58,6 +60,8 @@ export class SignerLock {
   readonly #take: () => Promise<HeldSigner | null>;
   #lock: HeldSigner;
   #released = false;
+  /** When the lock was last taken again, ms since the epoch. */
+  #retakenAt = 0;
 
   private constructor(lock: HeldSigner, take: () => Promise<HeldSigner | null>, logger: Logger) {
     this.#lock = lock;
@@ -76,6 +80,14 @@ export class SignerLock {
 
   get held(): boolean {
     return !this.#lock.lost.aborted;
+  }
+
+  /**
+   * Whether a signer whose lock is free is one that no process uses: what took this process's lock a moment ago took the others' as well, and they
+   * need a moment to take them again.
+   */
+  get mayTakeOver(): boolean {
+    return this.held && Date.now() - this.#retakenAt > OTHERS_MS;
   }
 
   async release(): Promise<void> {
@@ -104,6 +116,7 @@ export class SignerLock {
           continue;
         }
         this.#lock = lock;
+        this.#retakenAt = Date.now();
         if (this.#released) return await lock.release();
         this.#logger.info("the signer lock is held again: sending goes on");
         return this.#watch();

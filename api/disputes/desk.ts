@@ -27,6 +27,8 @@ export type DisputeContext = DecisionContext & {
   metrics: Metrics;
   /** Whether this process has its signer to itself: without it, its requests may be another's by now. */
   ownsSigner: () => boolean;
+  /** Whether a signer of the operator whose lock is free is one that no process uses. */
+  mayTakeOver: () => boolean;
 };
 export type DisputedJob = { jobId: Hex; wallet: Address; stored: StoredJob | null; row: JobRow | null };
 export type Disputed = Exclude<Decision, { kind: "refused" }>;
@@ -182,11 +184,12 @@ export class DisputeDesk {
 
   /** Takes up what nobody answered, also what a gateway of the operator has left that no process runs any more. Never rejects. */
   async #sweep(): Promise<void> {
-    const { disputes, jobs, ownsSigner } = this.#context;
+    const { disputes, jobs, ownsSigner, mayTakeOver } = this.#context;
     if (!ownsSigner()) return;
     const self = { gateway: jobs.account.address, operator: jobs.operator.id };
     try {
-      for (const other of await disputes.othersUnanswered(self.gateway, self.operator)) {
+      const others = mayTakeOver() ? await disputes.othersUnanswered(self.gateway, self.operator) : [];
+      for (const other of others) {
         const claimed = await disputes.claimFrom(other, signerLockKey(jobs.chainId, other), self);
         if (claimed > 0)
           jobs.logger.warn(

@@ -40,6 +40,8 @@ type Parts = {
   dispute: (jobId: Hex, wallet: Address) => Promise<string>;
   /** Whether this process has its signer to itself: without it, its jobs may be another's by now. */
   ownsSigner: () => boolean;
+  /** Whether a signer of the operator whose lock is free is one that no process uses. */
+  mayTakeOver: () => boolean;
 };
 
 export class Recovery {
@@ -86,6 +88,7 @@ export class Recovery {
     const { store, chainId, logger } = this.#context;
     const own = await store.claimOwn();
     if (own > 0) logger.info({ jobs: own }, "unfinished jobs of an earlier process are taken up");
+    if (!this.#parts.mayTakeOver()) return;
     for (const signer of await store.othersUnfinished()) {
       const jobs = await store.claimFrom(signer, signerLockKey(chainId, signer));
       if (jobs > 0)

@@ -193,6 +193,7 @@ function desk(
     ...contextOf(one),
     disputes: { record: async () => recorded, answer: async () => true, find: async () => found },
     ownsSigner: () => true,
+    mayTakeOver: () => true,
     metrics: { disputes: { inc: ({ outcome }: { outcome: string }) => outcomes.push(outcome) } },
   } as unknown as DisputeContext;
   const opened = new DisputeDesk(context);

@@ -111,6 +111,7 @@ async function nextProcessSends(): Promise<Operation["kind"][]> {
     contextWindow: () => 4_096,
     isRunning: () => false,
     ownsSigner: () => true,
+    mayTakeOver: () => true,
     dispute: async () => "",
   }).sweep();
   vi.useRealTimers();

@@ -193,8 +193,13 @@ describe("a base fee that rises", () => {
   it("beyond the cap: nothing above it is offered, and the transaction is mined once the fee has fallen", async () => {
     await world.raiseBaseFee(200n * GWEI);
     const { pipeline, head } = await world.start({ feeCap: CAP });
-    const { mined } = pipeline.submit(lock(head));
-    await eventually(offers, (all) => all.length > 0);
+    const { signed, mined } = pipeline.submit(lock(head));
+    const variant = "SELECT FROM chain_transaction_variant WHERE hash = $1";
+    const hash = await signed;
+    await eventually(
+      () => world.pool.query(variant, [hash]),
+      ({ rowCount }) => rowCount === 1,
+    );
     expect(await offers()).toEqual([CAP]);
     expect((await world.node.getTxpoolStatus()).pending).toBe(0);
     await world.raiseBaseFee(GWEI);

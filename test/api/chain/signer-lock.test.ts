@@ -59,9 +59,12 @@ it("rejects while the database does not answer: whether it was taken is not know
 it("a gateway takes its own signer again when the connection was lost, and sends nothing meanwhile", async () => {
   const lock = await SignerLock.keep(space, signer, pino({ level: "silent" }));
   await expect(SignerLock.keep(space, signer, pino({ level: "silent" }))).rejects.toThrow("Another process sends");
+  expect(lock.mayTakeOver).toBe(true);
   await breakConnections();
   await vi.waitFor(() => expect(lock.held).toBe(false), { timeout: 10_000, interval: 5 });
   await vi.waitFor(() => expect(lock.held).toBe(true), { timeout: 30_000, interval: 50 });
+  // Whoever else lost its lock then takes it again, too: its jobs are not left by anybody.
+  expect(lock.mayTakeOver).toBe(false);
   await lock.release();
   expect(lock.held).toBe(false);
 });
