@@ -59,6 +59,7 @@ export default defineConfig({
     reporters: [...configDefaults.reporters, "./scripts/test/vitest-reporter.ts"],
     // One limit for all: a test that waits for processes ends when they are ready, and a slow machine is no failure.
     testTimeout: 300_000,
+    expect: { poll: { timeout: 30_000 } },
     // The first start of a stack deploys the contracts and fills the index.
     hookTimeout: 300_000,
     env: { NODE_COMPILE_CACHE: fileURLToPath(new URL("node_modules/.cache/compiled", import.meta.url)) },
