@@ -200,8 +200,7 @@ export async function startGateway(
     waitMs: config.DISPUTE_WAIT_SECONDS * 1000,
     registry: contracts.WorkerRegistry,
     indexed: (jobId) => jobReader.indexed(jobId),
-    ownsSigner: () => signerLock.held,
-    mayTakeOver: () => signerLock.mayTakeOver,
+    signer: signerLock,
   });
   const recovery = new Recovery(jobs, {
     rpc,
@@ -211,8 +210,7 @@ export async function startGateway(
     contextWindow: (model) => directory.contextWindow(model),
     isRunning: (jobId) => runs.has(jobId),
     dispute: (jobId, wallet) => desk.withheld(jobId, wallet),
-    ownsSigner: () => signerLock.held,
-    mayTakeOver: () => signerLock.mayTakeOver,
+    signer: signerLock,
   });
   const idempotency = new IdempotencyStore(pool);
   const webhooks = new WebhookService({ pool, head, metrics, logger }, webhookSettings(config, ciphers.webhooks));

@@ -67,7 +67,7 @@ export async function transaction<T>(pool: pg.Pool, work: (client: pg.PoolClient
   let broken: Error | undefined;
   // The pool does not listen to a client that it lent out; a connection that breaks meanwhile would end the process.
   const onError = (error: Error): void => {
-    broken = error;
+    broken ??= error; // the first one says why, what follows only that it is over
   };
   client.on("error", onError);
   try {

@@ -2,7 +2,7 @@ import type { Address, Hex } from "viem";
 import { answerHash } from "../../protocol/answer-hash.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import { type Repeated, repeat } from "../../shared/repeat.ts";
-import { signerLockKey } from "../chain/signer-lock.ts";
+import { type SignerLock, signerLockKey } from "../chain/signer-lock.ts";
 import type { AnsweredRequest, DisputeRequest, DisputeStore } from "../db/disputes.ts";
 import type { JobRow } from "../db/index-reads.ts";
 import type { StoredJob } from "../db/jobs.ts";
@@ -25,10 +25,8 @@ const HASH_OF_NOTHING = answerHash("");
 export type DisputeContext = DecisionContext & {
   disputes: DisputeStore;
   metrics: Metrics;
-  /** Whether this process has its signer to itself: without it, its requests may be another's by now. */
-  ownsSigner: () => boolean;
-  /** Whether a signer of the operator whose lock is free is one that no process uses. */
-  mayTakeOver: () => boolean;
+  /** Without its signer to itself (`held`), this process's requests may be another's by now. */
+  signer: Pick<SignerLock, "held" | "mayTakeOver">;
 };
 export type DisputedJob = { jobId: Hex; wallet: Address; stored: StoredJob | null; row: JobRow | null };
 export type Disputed = Exclude<Decision, { kind: "refused" }>;
@@ -184,11 +182,11 @@ export class DisputeDesk {
 
   /** Takes up what nobody answered, also what a gateway of the operator has left that no process runs any more. Never rejects. */
   async #sweep(): Promise<void> {
-    const { disputes, jobs, ownsSigner, mayTakeOver } = this.#context;
-    if (!ownsSigner()) return;
+    const { disputes, jobs, signer } = this.#context;
+    if (!signer.held) return;
     const self = { gateway: jobs.account.address, operator: jobs.operator.id };
     try {
-      const others = mayTakeOver() ? await disputes.othersUnanswered(self.gateway, self.operator) : [];
+      const others = signer.mayTakeOver ? await disputes.othersUnanswered(self.gateway, self.operator) : [];
       for (const other of others) {
         const claimed = await disputes.claimFrom(other, signerLockKey(jobs.chainId, other), self);
         if (claimed > 0)

@@ -12,7 +12,7 @@ import { proofDigest } from "../../protocol/messages.ts";
 import type { RegisteredWorker } from "../chain/directory.ts";
 import { acknowledgeOperation, type Outcome } from "../chain/operations.ts";
 import type { Rpc } from "../chain/rpc.ts";
-import { signerLockKey } from "../chain/signer-lock.ts";
+import { type SignerLock, signerLockKey } from "../chain/signer-lock.ts";
 import { listOverdueJobs } from "../db/index-reads.ts";
 import type { StoredJob } from "../db/jobs.ts";
 import type { Reader } from "../db/pool.ts";
@@ -38,10 +38,8 @@ type Parts = {
   isRunning: (jobId: Hex) => boolean;
   /** Disputes the charge of an answer that its worker withholds; says what came of it. */
   dispute: (jobId: Hex, wallet: Address) => Promise<string>;
-  /** Whether this process has its signer to itself: without it, its jobs may be another's by now. */
-  ownsSigner: () => boolean;
-  /** Whether a signer of the operator whose lock is free is one that no process uses. */
-  mayTakeOver: () => boolean;
+  /** Without its signer to itself (`held`), this process's jobs may be another's by now. */
+  signer: Pick<SignerLock, "held" | "mayTakeOver">;
 };
 
 export class Recovery {
@@ -71,7 +69,7 @@ export class Recovery {
 
   /** Takes over what has no living gateway, and looks at every unfinished job of this process once. Never rejects. */
   async sweep(): Promise<void> {
-    if (!this.#parts.ownsSigner()) return;
+    if (!this.#parts.signer.held) return;
     const { store, logger } = this.#context;
     try {
       await this.#takeOver();
@@ -88,7 +86,7 @@ export class Recovery {
     const { store, chainId, logger } = this.#context;
     const own = await store.claimOwn();
     if (own > 0) logger.info({ jobs: own }, "unfinished jobs of an earlier process are taken up");
-    if (!this.#parts.mayTakeOver()) return;
+    if (!this.#parts.signer.mayTakeOver) return;
     for (const signer of await store.othersUnfinished()) {
       const jobs = await store.claimFrom(signer, signerLockKey(chainId, signer));
       if (jobs > 0)

@@ -2,13 +2,11 @@
 import { generatePrivateKey } from "viem/accounts";
 import { expect, it } from "vitest";
 import type { Operation } from "../../api/chain/operations.ts";
-import { RunningJobs } from "../../api/jobs/job.ts";
 import type { DispatchEvents } from "../../api/jobs/worker-client.ts";
-import { chatRoute } from "../../api/routes/chat.ts";
 import type { Dispatch } from "../../protocol/dispatch.ts";
 import { signingAccount } from "../../shared/secp256k1.ts";
-import { fakeGateway, MODEL, minedAt } from "../support/fake-gateway.ts";
-import { signingWorker } from "./support/jobs.ts";
+import { fakeGateway, minedAt } from "../support/fake-gateway.ts";
+import { ask, signingWorker, spending } from "./support/jobs.ts";
 
 const TEXT = "The answer.";
 const gateway = signingAccount(generatePrivateKey());
@@ -31,41 +29,15 @@ async function dispatch(_endpoint: string, { assignment: { jobId } }: Dispatch, 
 /** The reply's headers, from a gateway that knows `balance` of the wallet once the lock is mined. */
 async function headersOf(balance: { free: number } | null): Promise<Map<string, string>> {
   const headers = new Map<string, string>();
-  const response = {
-    req: { receivedAt: 0 },
-    once: () => {},
-    setHeader: (name: string, value: string) => headers.set(name, value),
-    json: () => {},
-  };
   const jobs = fakeGateway({
     time: now,
     account: gateway,
     pipeline: { congested: false, submit },
-    balances: {
-      current: async () => ({ free: 1_000 }),
-      hold: async () => () => {},
-      terms: () => ({ frozen: false, dailyLimit: null, operator: 1, authorized: false }),
-      known: () => balance,
-      expectReturn: () => {},
-    },
+    balances: spending(balance),
     workers: { candidates: () => [host], choose: () => host, mostTokens: () => null },
     client: { dispatch },
   });
-  const phase = { stopping: false, takenUp: true };
-  const dependencies = {
-    jobs,
-    directory: { model: () => MODEL },
-    idempotency: {},
-    docsUrl: "",
-    runs: new RunningJobs(),
-    phase,
-  };
-  const request = {
-    client: { wallet: gateway.address },
-    headers: {},
-    body: { model: "m", messages: [{ role: "user", content: "Hi" }], max_tokens: 100 },
-  };
-  await (chatRoute(dependencies as never) as (...parts: unknown[]) => Promise<void>)(request, response, () => {});
+  await ask(jobs, { setHeader: (name: string, value: string) => headers.set(name, value), json: () => {} });
   return headers;
 }
 

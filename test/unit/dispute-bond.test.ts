@@ -192,8 +192,7 @@ function desk(
   const context = {
     ...contextOf(one),
     disputes: { record: async () => recorded, answer: async () => true, find: async () => found },
-    ownsSigner: () => true,
-    mayTakeOver: () => true,
+    signer: { held: true, mayTakeOver: true },
     metrics: { disputes: { inc: ({ outcome }: { outcome: string }) => outcomes.push(outcome) } },
   } as unknown as DisputeContext;
   const opened = new DisputeDesk(context);

@@ -2,13 +2,11 @@
 import { generatePrivateKey } from "viem/accounts";
 import { expect, it } from "vitest";
 import type { Operation } from "../../api/chain/operations.ts";
-import { RunningJobs } from "../../api/jobs/job.ts";
 import { WorkerFailure } from "../../api/jobs/worker-client.ts";
-import { chatRoute } from "../../api/routes/chat.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
 import { signingAccount } from "../../shared/secp256k1.ts";
-import { fakeGateway, MODEL, minedAt, rowsInMemory } from "../support/fake-gateway.ts";
-import { signingWorker } from "./support/jobs.ts";
+import { fakeGateway, minedAt, rowsInMemory } from "../support/fake-gateway.ts";
+import { ask, runJob, signingWorker, spending } from "./support/jobs.ts";
 
 const gateway = signingAccount(generatePrivateKey());
 const host = signingWorker();
@@ -19,7 +17,7 @@ type Chain = (kind: Operation["kind"], jobId: string) => object | null;
 const refusing = (name: string, args: unknown[] = []) => ({ status: "reverted", revert: { name, args } });
 
 /** What a request with a key is told, whose worker breaks off, and whether its key is free then. `earlier`: the row of another body's job. */
-async function ask(chain: Chain, earlier?: { state: string }): Promise<{ error: unknown; released: boolean }> {
+async function told(chain: Chain, earlier?: { state: string }): Promise<{ error: unknown; released: boolean }> {
   let released = false;
   const submit = ({ kind, jobId }: Operation) => {
     const outcome = chain(kind, jobId);
@@ -31,12 +29,7 @@ async function ask(chain: Chain, earlier?: { state: string }): Promise<{ error: 
     time: now,
     account: gateway,
     pipeline: { congested: false, submit },
-    balances: {
-      current: async () => ({ free: 1_000 }),
-      hold: async () => () => {},
-      terms: () => ({ frozen: false, dailyLimit: null, operator: 1, authorized: false }),
-      known: () => null,
-    },
+    balances: spending(null),
     workers: {
       candidates: () => [host],
       choose: (_model: number, _credits: number, excluded: Set<string>) =>
@@ -56,42 +49,26 @@ async function ask(chain: Chain, earlier?: { state: string }): Promise<{ error: 
       released = true;
     },
   };
-  const phase = { stopping: false, takenUp: true };
-  const dependencies = {
-    jobs,
-    directory: { model: () => MODEL },
-    idempotency,
-    docsUrl: "",
-    runs: new RunningJobs(),
-    phase,
-  };
-  const request = {
-    client: { wallet: gateway.address },
-    headers: { "idempotency-key": "one" },
-    body: { model: "m", messages: [{ role: "user", content: "Hi" }], max_tokens: 100 },
-  };
-  const response = { req: { receivedAt: 0 }, once: () => {}, setHeader: () => {} };
-  const route = chatRoute(dependencies as never) as (...parts: unknown[]) => Promise<void>;
-  const error = await route(request, response, () => {}).catch((thrown) => thrown);
+  const error = await ask(jobs, {}, { "idempotency-key": "one" }, idempotency).catch((thrown) => thrown);
   return { error, released };
 }
 
 const locks = (kind: Operation["kind"]) => (kind === "lock" ? minedAt(now, kind) : null);
 
 it("is free where nothing was locked", async () => {
-  const { error, released } = await ask(() => refusing("Account_InsufficientCredits"));
+  const { error, released } = await told(() => refusing("Account_InsufficientCredits"));
   expect(error).toMatchObject({ code: expect.stringMatching(/credits|unavailable/) });
   expect(released).toBe(true);
 });
 
 it("stays with a job that is failed: its row tells a repetition", async () => {
-  const { error, released } = await ask((kind) => locks(kind) ?? minedAt(now, kind));
+  const { error, released } = await told((kind) => locks(kind) ?? minedAt(now, kind));
   expect(error).toMatchObject({ code: "no_workers_available" });
   expect(released).toBe(false);
 });
 
 it("stays with a job that another gateway settled meanwhile, and its client is not told that nothing is charged", async () => {
-  const { error, released } = await ask(
+  const { error, released } = await told(
     (kind, jobId) => locks(kind) ?? refusing("Job_WrongState", [jobId, ChainStatus.Settled]),
   );
   expect(error).toMatchObject({ code: "service_unavailable", message: expect.stringContaining("took the job over") });
@@ -100,7 +77,22 @@ it("stays with a job that another gateway settled meanwhile, and its client is n
 
 it("is free for another body once its job came to nothing, and not before", async () => {
   const other = { code: "conflict", message: expect.stringContaining("another body") };
-  expect(await ask(locks, { state: "pending" })).toEqual({ error: expect.objectContaining(other), released: false });
-  const { error, released } = await ask((kind) => locks(kind) ?? minedAt(now, kind), { state: "failed" });
+  expect(await told(locks, { state: "pending" })).toEqual({ error: expect.objectContaining(other), released: false });
+  const { error, released } = await told((kind) => locks(kind) ?? minedAt(now, kind), { state: "failed" });
   expect([error, released]).toMatchObject([{ code: "no_workers_available" }, true]);
+});
+
+it("is not outlived: a request that waited so long that a repetition would run anew locks nothing", async () => {
+  const sent: string[] = [];
+  const submit = ({ kind }: Operation) => {
+    sent.push(kind);
+    return { signed: Promise.resolve("0x10"), mined: Promise.resolve(minedAt(now, kind)) };
+  };
+  const context = fakeGateway({ time: now, account: gateway, pipeline: { congested: false, submit } });
+  // A lock can take 20 s.
+  const late = runJob(context, { claimedUntil: Date.now() + 19_000 });
+  await expect(late.locked).rejects.toMatchObject({ code: "service_unavailable" });
+  expect(sent).toEqual([]);
+  await runJob(context, { claimedUntil: Date.now() + 60_000 }).locked;
+  expect(sent).toEqual(["lock"]);
 });

@@ -110,8 +110,7 @@ async function nextProcessSends(): Promise<Operation["kind"][]> {
     ...parts,
     contextWindow: () => 4_096,
     isRunning: () => false,
-    ownsSigner: () => true,
-    mayTakeOver: () => true,
+    signer: { held: true, mayTakeOver: true },
     dispute: async () => "",
   }).sweep();
   vi.useRealTimers();

@@ -151,8 +151,7 @@ async function sweepProven({ age, finalization = 3_600, stored, delivers }: Prov
     indexIsWhole: () => false,
     contextWindow: () => 4_096,
     isRunning: () => false,
-    ownsSigner: () => true,
-    mayTakeOver: () => true,
+    signer: { held: true, mayTakeOver: true },
     dispute: async (id: Hex) => {
       seen.disputed.push(id);
       return "opened";

@@ -1,7 +1,5 @@
 /** A gateway's machine that vanishes in the middle of a transaction: the locks of its rows must be free soon, as its signer's is. */
-import { once } from "node:events";
 import { afterAll, expect, it } from "vitest";
-import { transaction } from "../../../api/db/pool.ts";
 import { ownDatabase } from "../../support/database.ts";
 
 const { pool } = await ownDatabase();
@@ -23,15 +21,4 @@ async function longestSilences() {
 
 it("within 15 s, so that another gateway derives events and writes results", async () => {
   expect(await longestSilences()).toEqual({ statement: 15, lostRow: 15, probe: 15 });
-});
-
-it("a process that comes back to find its transaction ended tells its client of an outage, not of a fault", async () => {
-  const halted = transaction(pool, async (client) => {
-    const { rows } = await client.query("SELECT pg_backend_pid() AS pid");
-    await pool.query("SELECT pg_terminate_backend($1)", [rows[0].pid]);
-    await once(client, "error");
-    await client.query("SELECT 1");
-  });
-  // Of which routes/errors.ts makes a 503.
-  await expect(halted).rejects.toMatchObject({ severity: "FATAL", code: "57P01" });
 });

@@ -46,12 +46,12 @@ async function insertWebhook(name: string, deliveries: number, behaviour?: Behav
 }
 
 /** Sends what is due while `work` looks. */
-async function dispatching(timeoutMs: number, work: () => Promise<void>): Promise<void> {
+async function dispatching(work: () => Promise<void>): Promise<void> {
   const http = new Agent();
   let claiming: Repeated | undefined;
   const logger = pino({ level: "silent" });
   const parts = { pool, cipher, http, metrics: new Metrics().webhooks, logger, wake: () => claiming?.wake() };
-  const settings = { concurrency: CONCURRENCY, perWebhook: 2, timeoutMs, delaysMs: [60_000, 1, 1, 1] };
+  const settings = { concurrency: CONCURRENCY, perWebhook: 2, timeoutMs: 200, delaysMs: [60_000, 1, 1, 1] };
   const dispatcher = new DeliveryDispatcher(parts, settings);
   claiming = repeat(() => dispatcher.claim(), 100);
   try {
@@ -75,7 +75,7 @@ test.each<{ name: string; behaviour: Behaviour }>([
   "as many $name webhooks as there are places hold up no other wallet's delivery",
   async ({ name, behaviour }) => {
     for (let n = 0; n < CONCURRENCY; n++) await insertWebhook(`${name}${n}`, BACKLOG, behaviour);
-    await dispatching(200, async () => {
+    await dispatching(async () => {
       // It is known by now that each of them is slow.
       const begun = 2 * CONCURRENCY;
       await eventually(
@@ -98,7 +98,7 @@ test.each<{ name: string; behaviour: Behaviour }>([
 test("a slow webhook has its turn beside the backlogs of others", async () => {
   // More than it can have attempts while the test runs.
   await insertWebhook("slow", 1_000, () => {});
-  await dispatching(200, async () => {
+  await dispatching(async () => {
     await eventually(
       async () => receiver.to("/slow").length,
       (n) => n >= 2,

@@ -1,7 +1,8 @@
 import type { Hex } from "viem";
 import { generatePrivateKey } from "viem/accounts";
 import type { JobContext } from "../../../api/jobs/context.ts";
-import { JobRun, Timings } from "../../../api/jobs/job.ts";
+import { JobRun, RunningJobs, Timings } from "../../../api/jobs/job.ts";
+import { chatRoute } from "../../../api/routes/chat.ts";
 import { answerHash } from "../../../protocol/answer-hash.ts";
 import { jobDigests } from "../../../protocol/digests.ts";
 import { newJobId } from "../../../protocol/job-id.ts";
@@ -27,6 +28,29 @@ export function signingWorker(id = 1) {
 }
 type Answered = { completedAt: number; completionTokens?: number };
 export type SigningWorker = ReturnType<typeof signingWorker>;
+
+/** What the balances of a `fakeGateway` say of a wallet that may spend a thousand credits; `known` after its lock. */
+export const spending = (known: { free: number } | null) => ({
+  current: async () => ({ free: 1_000 }),
+  hold: async () => () => {},
+  terms: () => ({ frozen: false, dailyLimit: null, operator: 1, authorized: false }),
+  known: () => known,
+  expectReturn: () => {},
+});
+
+/** Sends a chat request to this gateway's route. Rejects with the error of its reply. */
+export function ask(jobs: JobContext, response: object, headers: object = {}, idempotency: object = {}): Promise<void> {
+  const phase = { stopping: false, takenUp: true };
+  const directory = { model: () => MODEL };
+  const dependencies = { jobs, directory, idempotency, docsUrl: "", runs: new RunningJobs(), phase };
+  const request = {
+    client: { wallet: jobs.account.address },
+    headers,
+    body: { model: "m", messages: [{ role: "user", content: "Hi" }], max_tokens: 100 },
+  };
+  const sink = { req: { receivedAt: 0 }, once: () => {}, setHeader: () => {}, ...response };
+  return (chatRoute(dependencies as never) as (...parts: unknown[]) => Promise<void>)(request, sink, () => {});
+}
 
 /** Runs a job at this gateway, for the credits that a `fakeGateway` locks. */
 export function runJob(context: JobContext, more: object = {}): JobRun {
