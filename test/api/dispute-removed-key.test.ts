@@ -32,13 +32,15 @@ afterAll(async () => {
   await stack?.remove();
 });
 
-it("is told to come again, not that its worker was convicted", async () => {
+it("is told to come again, or of the dispute that another gateway opened for it, not that its worker was convicted", async () => {
   const { id } = await scene.settledJob(MODEL);
   const { rpc_url: RPC_URL } = stack.info;
   const env = { RPC_URL, DEPLOYMENT_FILE: stack.deploymentFile, OPERATOR_PRIVATE_KEY: OPERATOR_ADMIN.privateKey };
   await runOperator(["signers", "rotate", String(OPERATOR), "--remove", SECOND_ADDRESS, "--yes"], env);
   const through = apiClient({ ...stack, info: { ...stack.info, base_url: removed.url } }, scene.client.apiKey);
   const { status, body } = await scene.dispute(id, undefined, through);
-  expect([status, body.error]).toMatchObject([503, { code: "service_unavailable" }]);
-  expect((await scene.dispute(id)).body).toMatchObject({ dispute_opened: true });
+  // A gateway that learns late of the removal refuses; from one that has given its signer up the other takes the request over.
+  if (status === 503) expect(body.error).toMatchObject({ code: "service_unavailable" });
+  const opened = status === 503 ? (await scene.dispute(id)).body : body;
+  expect(opened).toMatchObject({ dispute_opened: true });
 });
