@@ -110,7 +110,7 @@ export const indexerSpec = (context: Context, databaseUrl: string): PartSpec => 
     INDEXER_PORT: String(context.options.ports.indexer),
     ...context.options.env.indexer,
   }),
-  ready: () => indexIsReady(context.urls),
+  ready: readyIndex(context.urls),
   // After anything but SIGINT, Ponder's next start waits 20 s for a lock.
   stop: { rank: RANK.indexer, signal: "SIGINT", seconds: 15 },
 });
@@ -154,19 +154,25 @@ export const workerSpec = (context: Context, worker: WorkerEntry): PartSpec => (
 });
 
 /**
- * Ready is an index that has what the chain has had: Ponder's own `/ready` answers a moment before the last blocks are in, and a client
- * that asked then would see yesterday's account.
+ * Ready is an index that has all blocks from before Ponder's own `/ready` answered: that comes a moment before the last blocks are in, and a
+ * client that asked then would see yesterday's account. Later blocks are not waited for: on a busy machine the index is always one behind.
  */
-async function indexIsReady(urls: Context["urls"]): Promise<boolean> {
-  if (!(await answersOk(`${urls.indexer}/ready`))) return false;
-  try {
-    // The head first: blocks that come while we ask are not waited for.
-    const head = Number(await rpc<string>(urls.rpc, "eth_blockNumber"));
-    const response = await fetch(`${urls.indexer}/status`, { signal: AbortSignal.timeout(5_000) });
-    const chains = Object.values((await response.json()) as Record<string, { block: { number: number } }>);
-    return chains.length > 0 && chains.every((chain) => chain.block.number >= head);
-  } catch {
-    // Not up yet, or between two states: the next look tells.
-    return false;
-  }
+function readyIndex(urls: Context["urls"]): () => Promise<boolean> {
+  let head: number | null = null;
+  return async () => {
+    if (!(await answersOk(`${urls.indexer}/ready`))) {
+      // Not up yet, or started again.
+      head = null;
+      return false;
+    }
+    try {
+      head ??= Number(await rpc<string>(urls.rpc, "eth_blockNumber"));
+      const response = await fetch(`${urls.indexer}/status`, { signal: AbortSignal.timeout(5_000) });
+      const chains = Object.values((await response.json()) as Record<string, { block: { number: number } }>);
+      return chains.length > 0 && chains.every((chain) => chain.block.number >= (head as number));
+    } catch {
+      // Between two states: the next look tells.
+      return false;
+    }
+  };
 }

@@ -4,7 +4,7 @@
  *
  * Random accidents on a real system under load, then a verdict from the chain alone. The printed seed repeats the run's choices.
  * Exit status 0 when the verdict holds. `--minutes` counts time instead of faults and requests, `--rate` sets the requests a second of all
- * clients, `--kinds` takes kinds by a part of their name, `--keep` keeps the logs of all parts.
+ * clients, `--kinds` is a regular expression of their names, `--keep` keeps the logs of all parts.
  */
 import { randomInt } from "node:crypto";
 import { parseArgs } from "node:util";

@@ -12,7 +12,7 @@ type RunOptions = {
   concurrency: number;
   /** Requests a second of all clients; without it each sends the next one when its last has ended. */
   rate?: number;
-  /** Only kinds whose name has this in it. */
+  /** Only kinds whose name this regular expression finds. */
   kinds?: string;
   /** Milliseconds for all of it; what is not judged by then is a problem of its own. */
   within?: number;
@@ -92,7 +92,7 @@ async function strike(
 ): Promise<{ struck: Record<string, number>; lossy: Lossy[]; problems: string[] }> {
   const struck: Record<string, number> = {};
   const lossy: Lossy[] = [];
-  const kinds = FAULTS.filter(({ name }) => name.includes(options.kinds ?? ""));
+  const kinds = FAULTS.filter(({ name }) => new RegExp(options.kinds ?? "").test(name));
   const isKill = ({ name }: Fault) => name.startsWith("kill");
   let order: Fault[] = [];
   const faults = "minutes" in options ? Number.POSITIVE_INFINITY : options.faults;
