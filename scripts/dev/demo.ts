@@ -20,7 +20,7 @@ import { provideCredits } from "./wallets.ts";
 
 const DEMO_CREDITS = 10_000;
 /** A gateway looks for new workers once a second and asks each how it is; one that rests after a failure may take longer. */
-const ROUTING_MS = 20_000;
+const ROUTING_SECONDS = 20;
 
 /** Made once for a data folder and kept in it, readable by its owner only. */
 type DemoAccount = NonNullable<StackFile["demo"]>;
@@ -77,13 +77,13 @@ export async function ensureDemo(
  * that stay away do not stop the start, for the gateway serves what it has; the line says which models wait.
  */
 export async function awaitRouting(
-  { parts, urls }: Context,
+  { parts, urls, options }: Context,
   workers: readonly WorkerEntry[],
   apiKey: string,
 ): Promise<string> {
   const wanted = new Map<string, number>();
   for (const model of workers.flatMap(({ models }) => models)) wanted.set(model, (wanted.get(model) ?? 0) + 1);
-  for (const deadline = Date.now() + ROUTING_MS; ; await sleep(100)) {
+  for (const deadline = Date.now() + (options.routingSeconds ?? ROUTING_SECONDS) * 1000; ; await sleep(100)) {
     const missing = await missingModels(urls.api, apiKey, wanted);
     if (missing.length === 0) return `${wanted.size} models answered for`;
     if (parts.abort.aborted || Date.now() > deadline)

@@ -21,17 +21,15 @@ const npm = (name: string, script: string): Program => ({
   minutes: 60,
 });
 
-/** In this order: the types of the contract tests come from the compiled contracts. */
-const OTHERS: readonly Program[] = [
-  { name: "contracts", command: "hardhat", args: ["test"], minutes: 60 },
-  npm("types", "typecheck"),
-  npm("lint", "lint"),
+/** Side by side, each in its order: the types of the contract tests come from the compiled contracts. */
+const OTHERS: readonly (readonly Program[])[] = [
+  [{ name: "contracts", command: "hardhat", args: ["test"], minutes: 60 }, npm("types", "typecheck")],
+  [npm("lint", "lint")],
 ];
 
 const asked = process.argv.slice(2);
-const others = OTHERS.filter(({ name }) => asked.length === 0 || asked.includes(name));
 /** What is not among the others is a project of vitest's. */
-const projects = asked.filter((name) => !OTHERS.some((other) => other.name === name));
+const projects = asked.filter((name) => !OTHERS.flat().some((other) => other.name === name));
 
 const reports = mkdtempSync(join(tmpdir(), "test-reports-"));
 const stop = new AbortController();
@@ -76,11 +74,11 @@ async function runVitest(): Promise<void> {
   await run({ name: "vitest", command: "vitest", args, minutes: 60 });
 }
 
-async function runOthers(): Promise<void> {
-  for (const program of others) await run(program);
+async function runOthers(programs: readonly Program[]): Promise<void> {
+  for (const program of programs) if (asked.length === 0 || asked.includes(program.name)) await run(program);
 }
 
-await Promise.all([runVitest(), runOthers()]);
+await Promise.all([runVitest(), ...OTHERS.map(runOthers)]);
 const { passed, failed, skipped, failures, flaky } = readReports(reports);
 rmSync(reports, { recursive: true });
 if (stop.signal.aborted) {

@@ -8,7 +8,7 @@ it("loses nothing: every job ends, every credit is accounted for, every event is
   const result = await run({
     seed: Number(process.env["FAULTS_SEED"] ?? 20_261_121),
     faults: Number(process.env["FAULTS_COUNT"] ?? 8),
-    requests: Number(process.env["FAULTS_REQUESTS"] ?? 150),
+    requests: Number(process.env["FAULTS_REQUESTS"] ?? 120),
     concurrency: 4,
     // Requests under way at each kill; as many as the machine can do would only keep it busy.
     rate: 6,

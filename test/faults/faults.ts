@@ -174,5 +174,11 @@ export const ROLL_BACKS: ReadonlySet<string> = new Set([
   "reorganisation that loses transactions",
 ]);
 
-/** A gateway that is killed at the wrong moment has given its answer away: the other order would charge clients that saw nothing. */
-export const GATEWAY_KILLS: ReadonlySet<string> = new Set(["kill -9 api", "kill -9 second gateway"]);
+/**
+ * Which of the world's gateways a fault kills. At the wrong moment it has given its answer away: the other order would charge clients that saw
+ * nothing.
+ */
+export const GATEWAY_KILLS: ReadonlyMap<string, number> = new Map([
+  ["kill -9 api", 0],
+  ["kill -9 second gateway", 1],
+]);

@@ -16,8 +16,8 @@ export type Verdict = {
   failed: number;
   refunded: number;
   /**
-   * Answered, and nobody paid. A chain that was rolled back lost their lock, or their settlement until its window was over; or their gateway was
-   * killed before their settlement was recorded.
+   * Answered, and nobody paid. A chain that was rolled back lost their lock, or their settlement until its window was over; their gateway was
+   * killed before their settlement was recorded; or a part was away until the window was over.
    */
   unpaid: number;
   /** Settled, while their clients saw no complete answer; each of them can be fetched. */
@@ -25,8 +25,8 @@ export type Verdict = {
   webhookDeliveries: number;
 };
 
-/** When an answer can have lost its lock or its settlement, Unix milliseconds. */
-export type Lossy = { from: number; until: number };
+/** When an answer (of this gateway) can have lost its lock or its settlement, Unix milliseconds. */
+export type Lossy = { from: number; until: number; gateway?: string };
 
 const WEBHOOKS_MS = 120_000;
 
@@ -54,10 +54,13 @@ export async function judge(world: Judged, load: Load, lossy: readonly Lossy[], 
   if (hung > 0) problems.push(`${hung} requests got no answer at all`);
   const unpaid = checkRequests(load.requests, stories, problems);
   verdict.unpaid = unpaid.length;
-  const unexplained = unpaid.filter(({ at }) => !lossy.some(({ from, until }) => at > from && at < until));
+  const unexplained = unpaid.filter(
+    ({ at, gateway }) =>
+      !lossy.some((time) => at > time.from && at < time.until && gateway === (time.gateway ?? gateway)),
+  );
   if (unexplained.length > 0) {
     const jobIds = unexplained.map(({ jobId }) => jobId as string);
-    problems.push(`nobody paid for ${jobIds.length} answers, and nothing was taken back or killed then`);
+    problems.push(`nobody paid for ${jobIds.length} answers, and nothing was taken back, killed or away for long then`);
     problems.push(...(await records(world, jobIds.slice(0, 10))));
   }
   const unseen = unseenCharges(load, stories);

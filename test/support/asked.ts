@@ -3,6 +3,8 @@ import { readStream } from "./api-client.ts";
 
 /** What one client saw of one request. */
 export type Asked = {
+  /** Base URL. */
+  gateway: string;
   jobId: string | null;
   /** On-chain address of the worker that was named in the reply. */
   worker: string | null;
@@ -38,6 +40,7 @@ export type Question = {
 export async function ask({ gateway, apiKey, body, idempotencyKey, patienceMs, leaves }: Question): Promise<Asked> {
   const patience = AbortSignal.timeout(patienceMs);
   const seen: Asked = {
+    gateway,
     jobId: null,
     worker: null,
     outcome: "broken",

@@ -49,7 +49,7 @@ export class SecondGateway {
     };
     this.#earlier = this.output;
     this.#part = new Part("second gateway", process.execPath, ["api/main.ts"], { cwd: root, env });
-    await this.#part.until(async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok, 60_000);
+    await this.#part.until(async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok);
   }
 
   /** What it said last, when it has ended by itself. */

@@ -44,6 +44,8 @@ export async function startTestStack(given: TestStackOptions = {}): Promise<Test
   const all: StackOptions = {
     ports: options.ports ?? (await freePorts(workers.length)),
     parts: PARTS,
+    // Without its workers a suite has nothing to test.
+    routingSeconds: 120,
     env: {},
     baseEnv: plainEnv(),
     ...options,
