@@ -17,8 +17,11 @@ import { giveGas } from "../support/gas.ts";
 import { SECOND_ADDRESS, SECOND_KEY, SecondGateway } from "../support/second-gateway.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
 import { Wire } from "../support/wire.ts";
+import { event, PlayedWorker } from "../worker/support/played-worker.ts";
 
 const MODEL = "qwen3-8b";
+/** Its worker is played: it ends its answer when the test says so. */
+const HELD_MODEL = "mistral-7b-instruct-v0.3";
 /** About ten seconds of text: the database is away before the last token. */
 const PROMPT = "Write. [[tokens:200]]";
 
@@ -31,14 +34,20 @@ let api: ApiClient;
 let lost: ApiClient;
 let chain: ChainReader;
 let store: pg.Pool;
+/** Hosts `HELD_MODEL`. */
+let worker: PlayedWorker;
 
 beforeAll(async () => {
   stack = await startTestStack({
     // Nothing here is read from the index.
     parts: PARTS.filter((part) => part !== "indexer"),
-    workers: [{ models: [MODEL], env: { WORKER_TOKENS_PER_SECOND: "20" } }],
+    workers: [
+      { models: [MODEL], env: { WORKER_TOKENS_PER_SECOND: "20" } },
+      { models: [HELD_MODEL], start: false },
+    ],
     gatewayKeys: [SECOND_KEY],
   });
+  worker = await PlayedWorker.start(stack, 2);
   await giveGas(stack, SECOND_ADDRESS, "10");
   const database = new URL(stack.info.database_url);
   wire = await Wire.open(Number(database.port));
@@ -54,24 +63,25 @@ afterAll(async () => {
   await store?.end();
   await other?.kill();
   wire?.close();
+  await worker?.stop();
   await stack?.remove();
 });
 
-const ask = (at: ApiClient, key?: string) =>
+const ask = (at: ApiClient, key?: string, model = MODEL) =>
   at.send(
     "POST",
     "/v1/chat/completions",
     { ...JSON_TYPE, ...(key === undefined ? {} : { "idempotency-key": key }) },
-    JSON.stringify(chat(MODEL, PROMPT, { stream: true })),
+    JSON.stringify(chat(model, PROMPT, { stream: true })),
   );
 
 /** Begins a streamed job at the gateway that is lost; resolves at its first token. With a key its request can be sent again. */
-async function begin(key?: string): Promise<{ jobId: string; events: Promise<string[] | "cut"> }> {
+async function begin(key?: string, model = MODEL): Promise<{ jobId: string; events: Promise<string[] | "cut"> }> {
   await eventually(
     () => lost.get("/v1/models"),
-    ({ body }) => body.data.length > 0,
+    ({ body }) => body.data.some(({ id }: { id: string }) => id === model),
   );
-  const response = await ask(lost, key);
+  const response = await ask(lost, key, model);
   expect(response.status).toBe(200);
   return {
     jobId: response.headers.get("x-service-job-id") as string,
@@ -125,7 +135,7 @@ async function repeated(key: string, jobId: string): Promise<void> {
   expect((await readStream(again)).at(-1)).toBe("[DONE]");
 }
 
-describe("a job of another gateway of the operator", { timeout: 240_000 }, () => {
+describe("a job of another gateway of the operator", () => {
   it("that lost its database in the middle of streams is taken over: clients hear so, and a repeated request gets the same job's answer", async () => {
     const [job, repeatable] = await Promise.all([begin(), begin("database-lost")]);
     const [error, other] = await takenOver([job, repeatable]);
@@ -148,12 +158,25 @@ describe("a job of another gateway of the operator", { timeout: 240_000 }, () =>
   });
 
   it("whose key was removed while it streamed is settled by the one that stays: its client had the whole answer", async () => {
+    const found = Promise.withResolvers<void>();
+    worker.play(async (offer, response) => {
+      response.write(await worker.acknowledgement(offer));
+      response.write(event("delta", { content: "The beginning, " }));
+      await found.promise;
+      response.write(event("delta", { content: "and the end." }));
+      response.end(event("completed", await worker.completion(offer, "The beginning, and the end.")));
+    });
     await other.start();
-    // The gateway looks each 5 s whether its key is in office: it finds out in the middle of the answer.
-    const { jobId, events } = await begin();
+    const { jobId, events } = await begin(undefined, HELD_MODEL);
     const { rpc_url: RPC_URL } = stack.info;
     const env = { RPC_URL, DEPLOYMENT_FILE: stack.deploymentFile, OPERATOR_PRIVATE_KEY: OPERATOR_ADMIN.privateKey };
     await runOperator(["signers", "rotate", String(OPERATOR), "--remove", SECOND_ADDRESS, "--yes"], env);
+    // The gateway looks each 5 s whether its key is in office: it finds out in the middle of the answer.
+    await eventually(
+      async () => other.output,
+      (output) => output.includes("this gateway's key signs for operator"),
+    );
+    found.resolve();
     expect(((await events) as string[]).at(-1)).toBe("[DONE]");
     expect(await ended(jobId)).toMatchObject({ status: "settled", credits_charged: 8 });
     expect(await gatewayOf(jobId)).not.toBe(SECOND_ADDRESS.toLowerCase());

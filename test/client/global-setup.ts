@@ -9,16 +9,21 @@ export const DEAR_MODEL = "llama-3.3-70b-instruct";
 export const SLOW_MODEL = "qwen3-14b";
 export const PLAYED = 1;
 
-/** `service`: everything, with short windows. `SECOND_KEY` signs for its operator: the hostile operator of the tests has it. */
+/** Seconds in which the charge of a lie can be disputed. The client uses up to half of them: the rest is for a machine that is slow. */
+export const DISPUTABLE = { inclusion: 10, dispute: 60 };
+const env = { api: { BURST_PER_SECOND: "1000000" } };
+
+/** `service`: an honest one, with short windows. `hostile`: `SECOND_KEY` signs for its operator, and the hostile operator of the tests has it. */
 export default shareStacks({
   service: {
-    workers: [
-      { models: [MODEL, DEAR_MODEL] },
-      { models: [MODEL, DEAR_MODEL], start: false },
-      { models: [SLOW_MODEL], env: { WORKER_TOKENS_PER_SECOND: "50" } },
-    ],
+    workers: [{ models: [MODEL, DEAR_MODEL] }, { models: [SLOW_MODEL], env: { WORKER_TOKENS_PER_SECOND: "50" } }],
     windows: { completion: 25, inclusion: 10, dispute: 20 },
+    env,
+  },
+  hostile: {
+    workers: [{ models: [MODEL, DEAR_MODEL] }, { models: [MODEL, DEAR_MODEL], start: false }],
+    windows: { completion: 25, ...DISPUTABLE },
     gatewayKeys: [SECOND_KEY],
-    env: { api: { BURST_PER_SECOND: "1000000" } },
+    env,
   },
 });

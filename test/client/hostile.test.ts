@@ -12,7 +12,7 @@ import { MODEL } from "./global-setup.ts";
 import { HostileOperator } from "./support/hostile-operator.ts";
 import { LIES, slug, type Told } from "./support/lies.ts";
 
-const stack = await sharedStack("service");
+const stack = await sharedStack("hostile");
 const pool = openStore(stack);
 const chain = chainReader(stack);
 const operator = await HostileOperator.start(stack, Object.fromEntries(LIES.map((lie) => [slug(lie.name), lie])));

@@ -1,4 +1,5 @@
 import { readFileSync, writeFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { getAccount, getHead, getJob } from "../../api/db/index-reads.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
@@ -76,14 +77,21 @@ test("without its database it says: start me again; it resumes where it was, old
 
   const wanted = Number(await stage.chain.rpc("eth_blockNumber"));
   let broken = 0;
-  const watch = setInterval(async () => {
+  let watching = true;
+  const look = async () => {
     const head = await getHead(stage.pool).catch(() => null);
     if (!head?.ready || head.blockNumber < wanted) return;
     if ((await getJob(stage.pool, toApiJobId(meanwhile))) === null) broken += 1;
-  }, 10);
+  };
+  const watch = (async () => {
+    for (; watching; await sleep(10)) await look();
+  })();
+  // Awaited below, after the indexer's start: a look that fails first is no unhandled rejection.
+  watch.catch(() => {});
   indexer = await stage.startIndexer();
   await stage.caughtUp();
-  clearInterval(watch);
+  watching = false;
+  await watch;
   expect(broken).toBe(0);
   expect(await tried()).toBeGreaterThan(1);
   expect(await getJob(stage.pool, toApiJobId(job))).toMatchObject({ status: "settled" });

@@ -192,9 +192,12 @@ it("a worker whose model reasons for long has not stalled", async () => {
       },
     },
   };
+  const began = performance.now();
   const { answer, result } = attempt(reasoning);
   expect((await result).ok).toBe(true);
+  const whole = performance.now() - began;
   expect([answer.text, answer.reasoning]).toEqual(["42", "Hm"]);
   // Its speed is that of the answer: a client chooses how long a model reasons.
-  expect(speeds[0]).toBeLessThan(400);
+  // A timer may end a millisecond early.
+  expect(whole - (speeds[0] as number)).toBeGreaterThan(490);
 });

@@ -1,6 +1,6 @@
 /** What has had its time is erased, also while something else cannot be. */
 import { pino } from "pino";
-import { expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
 import { startHousekeeping } from "../../api/db/upkeep.ts";
 
 it("goes on with the rest when one store fails, says which, and tells when its last round is over", async () => {
@@ -17,7 +17,7 @@ it("goes on with the rest when one store fails, says which, and tells when its l
   const others = { deliveries: does("deliveries"), secrets: () => held.promise.then(does("secrets")) };
   const logger = pino({ level: "warn" }, { write: (line) => void lines.push(JSON.parse(line).msg) });
   const stop = startHousekeeping(stores as never, 24, others, logger);
-  await vi.waitFor(() => expect(erased).toEqual(["rows", "keys", "requests", "incidents", "deliveries"]));
+  await expect.poll(() => erased).toEqual(["rows", "keys", "requests", "incidents", "deliveries"]);
   const stopped = stop();
   held.resolve();
   await stopped;

@@ -4,7 +4,7 @@
  */
 import { decodeFunctionData, type Hex, zeroAddress, zeroHash } from "viem";
 import { generatePrivateKey } from "viem/accounts";
-import { beforeEach, expect, it, vi } from "vitest";
+import { beforeEach, expect, it } from "vitest";
 import type { Operation, Outcome } from "../../api/chain/operations.ts";
 import type { JobContext } from "../../api/jobs/context.ts";
 import { acknowledgedFirst, type OpenJob, type Papers } from "../../api/jobs/recovery.ts";
@@ -95,7 +95,7 @@ it("whose acknowledgement the chain refuses is failed, and its hash never leaves
   const { settling } = await run(firstRefuses).completed;
   const revert = { name: "Job_WrongState", args: [] };
   mine.get("acknowledge")?.({ status: "reverted", hash: "0x10", blockNumber: 1, revert });
-  await vi.waitFor(() => expect(kinds()).toEqual(["lock", "acknowledge", "fail"]));
+  await expect.poll(kinds).toEqual(["lock", "acknowledge", "fail"]);
   mine.get("fail")?.(mined);
   expect(await settling.done).toBe(false);
 });
@@ -105,7 +105,7 @@ it("whose worker has not signed that it took the job comes to nothing", async ()
     if (endpoint === silent.endpoint) throw new WorkerFailure("busy", "full", false);
     return answer(honest, body, events, `0x${"11".repeat(64)}1b`);
   });
-  await vi.waitFor(() => expect(kinds()).toEqual(["lock", "fail"]));
+  await expect.poll(kinds).toEqual(["lock", "fail"]);
   mine.get("fail")?.(mined);
   await expect(completed).rejects.toMatchObject({ code: "service_unavailable" });
 });
@@ -115,7 +115,7 @@ it("a worker that dates its answer later than the chain's time has answered noth
     await answer(silent, body, events);
     return silent.complete(jobId, TEXT, { completedAt: lockedAt + 1 });
   });
-  await vi.waitFor(() => expect(kinds()).toEqual(["lock", "fail"]));
+  await expect.poll(kinds).toEqual(["lock", "fail"]);
   mine.get("fail")?.(mined);
   await expect(completed).rejects.toMatchObject({ code: "service_unavailable" });
 });
@@ -160,5 +160,5 @@ it.each([
   ["an earlier attempt", { worker: silent.signer, attempt: 1 }],
 ])("after a restart, with %s on chain, a later attempt is acknowledged first", async (_what, chain) => {
   void first({}, chain);
-  await vi.waitFor(() => expect(kinds()).toEqual(["acknowledge"]));
+  await expect.poll(kinds).toEqual(["acknowledge"]);
 });

@@ -114,7 +114,7 @@ async function nextProcessSends(): Promise<Operation["kind"][]> {
     dispute: async () => "",
   }).sweep();
   vi.useRealTimers();
-  await vi.waitFor(() => expect(sent).not.toEqual([]));
+  await expect.poll(() => sent).not.toEqual([]);
   return sent;
 }
 

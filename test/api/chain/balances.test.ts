@@ -221,9 +221,14 @@ describe("a settlement", () => {
     const settled = balance(-CHARGED, 0);
     expect(await balances.read(owner.address)).toEqual(settled);
     world.takenBack = [];
+    // The pipeline sends the settlement again only once its row is open: not before the first balance is read.
+    const isRead = Promise.withResolvers<void>();
+    const reopen = world.store.reopen.bind(world.store);
+    vi.spyOn(world.store, "reopen").mockImplementationOnce((jobIds) => isRead.promise.then(() => reopen(jobIds)));
     await world.node.request({ method: "anvil_reorg" as never, params: [1, []] as never });
     expect(await onChain()).toEqual(balance(-LOCKED, LOCKED));
-    const seen: number[] = [];
+    const seen = [(await balances.read(owner.address)).free];
+    isRead.resolve();
     const again = async () => {
       const { free, escrowed } = await balances.read(owner.address);
       seen.push(free);

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { pino } from "pino";
 import { afterAll, expect, it, vi } from "vitest";
 import { type LockSpace, SignerLock, trySignerLock } from "../../../api/chain/signer-lock.ts";
+import { eventually } from "../../support/api-client.ts";
 import { ownDatabase } from "../../support/database.ts";
 
 const signer = `0x${"11".repeat(20)}` as const;
@@ -44,12 +45,11 @@ it("whose connection is lost is free for the next process, and the holder is tol
   await lost;
   expect(first.lost.reason).toBeInstanceOf(Error);
   // The server lets go of the lock a moment after it has closed the connection.
-  const second = await vi.waitFor(async () => {
-    const lock = await trySignerLock(space, signer);
-    if (lock === null) throw new Error("still held");
-    return lock;
-  });
-  await second.release();
+  const second = await eventually(
+    () => trySignerLock(space, signer),
+    (lock) => lock !== null,
+  );
+  await second?.release();
 });
 
 it("rejects while the database does not answer: whether it was taken is not known", async () => {

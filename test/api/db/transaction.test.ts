@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { EventEmitter } from "node:events";
+import { EventEmitter, once } from "node:events";
 import type pg from "pg";
 import { pino } from "pino";
 import { zeroAddress, zeroHash } from "viem";
@@ -23,9 +23,10 @@ test("a connection that breaks inside a transaction fails that transaction and n
   await expect(
     transaction(pool, async (client) => {
       victim = await backend(client);
-      await pool.query("SELECT pg_terminate_backend($1)", [victim]);
       // Between two queries nobody waits for an answer: the break arrives as an event, which once ended the process.
-      await new Promise((resolve) => setTimeout(resolve, 200));
+      const broken = once(client, "error");
+      await pool.query("SELECT pg_terminate_backend($1)", [victim]);
+      await broken;
       await client.query("SELECT 1");
     }),
     // Of which routes/errors.ts makes a 503: the cause, not the query that found the connection ended.

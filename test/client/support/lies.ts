@@ -6,7 +6,7 @@ import type { FindingId } from "../../../client/index.ts";
 import { answerHash } from "../../../protocol/answer-hash.ts";
 import { fromApiJobId, newJobId } from "../../../protocol/job-id.ts";
 import { type Completion, compactSignature } from "../../../protocol/messages.ts";
-import { DEAR_MODEL } from "../global-setup.ts";
+import { DEAR_MODEL, DISPUTABLE } from "../global-setup.ts";
 import type { Draft, HostileOperator, Lie } from "./hostile-operator.ts";
 
 /** A key that nobody registered. */
@@ -18,7 +18,7 @@ const WITHHELD = {
   output: NO_OUTPUT,
 } satisfies Partial<Line>;
 /** After so many milliseconds no charge of now can be disputed any more. */
-const UNDISPUTABLE = 45_000;
+const UNDISPUTABLE = (DISPUTABLE.dispute + DISPUTABLE.inclusion + 15) * 1_000;
 const REFUSED = { status: 422, body: { error: { code: "dispute_window_expired", message: "too late" } } };
 
 /** A lie with what must come of it. */
