@@ -39,13 +39,18 @@ describe("scripts/setup.mjs", () => {
   async function setUp(
     args: string[] = [],
     env: NodeJS.ProcessEnv = {},
+    onOutput: (output: string) => void = () => {},
   ): Promise<{ code: number | null; output: string }> {
     const child = spawn(process.execPath, [path("scripts/setup.mjs"), ...args], {
       env: { ...plainEnv(), ...env },
       stdio: ["ignore", "pipe", "pipe"],
     });
     let output = "";
-    for (const stream of [child.stdout, child.stderr]) stream.on("data", (data: Buffer) => (output += data));
+    const add = (data: Buffer): void => {
+      output += data;
+      onOutput(output);
+    };
+    for (const stream of [child.stdout, child.stderr]) stream.on("data", add);
     const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
     return { code, output };
   }
@@ -100,11 +105,16 @@ describe("scripts/setup.mjs", () => {
 
   it("waits for a process that lives", async () => {
     mkdirSync(path(".data"));
-    writeFileSync(path(".data/install.lock"), `${process.pid}`);
-    const waiting = setUp();
-    await expect.poll(() => readFileSync(path(".data/install.lock"), "utf8"), { interval: 500 }).toBe(`${process.pid}`);
-    setTimeout(() => rmSync(path(".data/install.lock")), 2_000);
-    expect((await waiting).output).toContain("Waiting for another installation");
+    const lock = path(".data/install.lock");
+    writeFileSync(lock, `${process.pid}`);
+    const said = Promise.withResolvers<void>();
+    const waiting = setUp([], {}, (output) => {
+      if (output.includes("Waiting for another installation")) said.resolve();
+    });
+    await Promise.race([said.promise, waiting]);
+    expect(readFileSync(lock, "utf8")).toBe(`${process.pid}`);
+    rmSync(lock);
+    expect(await waiting).toMatchObject({ code: 0, output: expect.stringContaining("Installed the packages in ") });
   });
 
   it("says what helps when npm fails", async () => {

@@ -5,43 +5,62 @@ import { PATHS } from "../../shared/web-paths.ts";
 import { chat } from "../support/api-client.ts";
 import { Client, openStore } from "../support/client.ts";
 import { MODEL } from "./global-setup.ts";
-import { describeInBrowser, it } from "./support/browser.ts";
+import { it as base, describeInBrowser } from "./support/browser.ts";
 
 /** Bytes of the page, its scripts and its styles, each as gzip leaves it. */
 const MOST = 120_000;
 /** Some are decoded in the browser; governance is read there from a node, too. */
-const PUBLIC = "/.. /models /workers /explorer /disputes /workers/1 /operators/1 /block/1 /governance".split(" ");
-const OWN = ["/", "/fund", "/jobs", "/webhooks", "/settings"];
+const PUBLIC =
+  "/.. /models /workers /explorer /disputes /workers/1 /operators/1 /block/1 /governance /models/:model /tx/:tx /address/:wallet";
+const OWN = "/ /fund /jobs /webhooks /settings /jobs/:job";
 
 const weightOf = (name: string): number =>
   readFileSync(new URL(`../../web/dist/assets/${name}.gz`, import.meta.url)).length;
 
-describeInBrowser("every page", () => {
-  it("loads 120 kB at most, axe finds nothing serious on it by day and night, and nothing hangs over the edge", async ({
-    stack,
-    open,
-  }) => {
+/** `reader`: somebody with credits and one job, who has not signed in. `owner`: the same, who has. One window for all pages. */
+const it = base
+  .extend("reader", { scope: "file" }, async ({ stack, open }) => {
     const database = openStore(stack);
     const client = await Client.funded(stack, database, 100);
     await database.end();
     const { headers } = await client.api.post("/v1/chat/completions", chat(MODEL, "Say hello."));
-    const reader = await open(client.account);
-    const { page } = reader;
-    const found: Record<string, unknown> = {};
-    const check = async (path: string) => {
-      await page.locator(".skeleton").first().waitFor({ state: "detached" });
-      const flaws = await reader.flaws();
-      if (flaws.length > 0) found[path] = flaws;
-    };
+    const visitor = await open(client.account);
+    const { page } = visitor;
     const loaded = new Set<string>();
     page.on("response", (response) => {
       const [, name] = /\/assets\/([\w.-]+\.(?:js|css))$/.exec(response.url()) ?? [];
       if (name !== undefined) loaded.add(name);
     });
+    const names: Record<string, string | null> = {
+      model: MODEL,
+      tx: headers.get("x-service-tx-hash"),
+      wallet: client.account.address,
+      job: headers.get("x-service-job-id"),
+    };
+    return {
+      visitor,
+      page,
+      /** Scripts and styles of the page gone to. */
+      loaded,
+      go: async (path: string) => {
+        loaded.clear();
+        await visitor.go(path.replace(/:(\w+)/, (_, name) => String(names[name])));
+      },
+      hasNoFlaw: async () => {
+        await page.locator(".skeleton").first().waitFor({ state: "detached" });
+        expect(await visitor.flaws()).toEqual([]);
+      },
+    };
+  })
+  .extend("owner", { scope: "file" }, async ({ reader }) => {
+    await reader.visitor.signIn();
+    return reader;
+  });
 
-    const address = `/address/${client.account.address}`;
-    for (const path of [...PUBLIC, `/models/${MODEL}`, `/tx/${headers.get("x-service-tx-hash")}`, address]) {
-      loaded.clear();
+describeInBrowser("axe finds nothing serious by day and night, and nothing hangs over the edge", () => {
+  it.for(PUBLIC.split(" "))(
+    "of %s, which loads 120 kB at most",
+    async (path, { reader: { page, loaded, ...reader } }) => {
       await reader.go(path);
       await page
         .locator(path === "/.." ? "h1" : ".card, .table")
@@ -52,25 +71,31 @@ describeInBrowser("every page", () => {
       const total = Object.values(weights).reduce((sum, one) => sum + one, 0);
       console.log(`First view of /app${path}: ${total} bytes, gzip`);
       // The page's own script and style, at least.
-      if (loaded.size < 2 || total > MOST) found[`weight of ${path}`] = weights;
-      await check(path);
-    }
+      expect(loaded.size).toBeGreaterThanOrEqual(2);
+      expect(total, JSON.stringify(weights)).toBeLessThanOrEqual(MOST);
+      await reader.hasNoFlaw();
+    },
+  );
 
+  it("of the page that asks to sign in", async ({ reader }) => {
     await reader.go("/");
-    await page.getByRole("button", { name: /^Sign in with/ }).waitFor();
-    await check("signing in");
-    await reader.press(/^Sign in with/);
-    await reader.sees("Latest jobs");
-    for (const path of [...OWN, `/jobs/${headers.get("x-service-job-id")}`]) {
-      await reader.go(path);
-      await page.locator("h1").waitFor();
-      await check(path);
-    }
+    await reader.page.getByRole("button", { name: /^Sign in with/ }).waitFor();
+    await reader.hasNoFlaw();
+  });
+
+  it.for(OWN.split(" "))("of one's own %s", async (path, { owner }) => {
+    await owner.go(path);
+    await owner.page.locator("h1").waitFor();
+    await owner.hasNoFlaw();
+  });
+
+  it("of the search", async ({ owner: { page, ...owner } }) => {
+    await owner.go("/");
+    await page.locator("h1").waitFor();
     await page.keyboard.press("Control+k");
     await page.getByRole("dialog").getByRole("combobox").fill("qwen");
     await page.getByRole("option").first().waitFor();
-    await check("the search");
-    expect(found).toEqual({});
+    await owner.hasNoFlaw();
   });
 });
 

@@ -32,9 +32,6 @@ export const secondGateway = mnemonicToAccount(MNEMONIC, { addressIndex: 4 });
 export const operatorAdmin = mnemonicToAccount(MNEMONIC, { addressIndex: 5 });
 const funder = privateKeyToAccount(DEPLOYER_KEY);
 
-/** Seconds; the times in tests follow from them. Each step has several seconds more than it takes: the machine may be busy. */
-export const SHORT_WINDOWS = { completion: 36, inclusion: 24, finalization: 3 };
-
 export type TestChain = Awaited<ReturnType<typeof startChain>>;
 export type TestWorker = { privateKey: Hex; address: Hex; endpoint: string; models: string[] };
 

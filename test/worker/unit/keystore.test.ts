@@ -6,9 +6,7 @@ import { addressOf, decryptKey, encryptKey, parseKeystore } from "../../../worke
 const PASSPHRASE = "correct horse battery staple é";
 
 describe("the encrypted key", () => {
-  it("is opened by its passphrase and by no other, and holds the key nowhere in the open", {
-    timeout: 60_000,
-  }, async () => {
+  it("is opened by its passphrase and by no other, and holds the key nowhere in the open", async () => {
     const key = generatePrivateKey();
     const keystore = await encryptKey(key, PASSPHRASE);
     expect(JSON.stringify(keystore)).not.toContain(key.slice(2));
@@ -18,7 +16,7 @@ describe("the encrypted key", () => {
     await expect(decryptKey(read, `${PASSPHRASE} `)).rejects.toThrow("wrong passphrase");
   });
 
-  it("is a file that other wallets open, and theirs are opened here", { timeout: 120_000 }, async () => {
+  it("is a file that other wallets open, and theirs are opened here", async () => {
     const key = generatePrivateKey();
     const ours = JSON.stringify(await encryptKey(key, PASSPHRASE));
     expect((await decryptKeystoreJson(ours, PASSPHRASE)).privateKey).toBe(key);
