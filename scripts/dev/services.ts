@@ -30,7 +30,7 @@ export type StackOptions = {
   env: Partial<Record<"contracts" | "indexer" | "workers" | "api", Record<string, string>>>;
   /** What every part's environment begins with. */
   baseEnv: NodeJS.ProcessEnv;
-  /** How long the start waits for all workers to answer the gateway; 20 without it. */
+  /** Seconds that the start waits for all workers to answer the gateway; 20 without it. */
   routingSeconds?: number;
   /** Told when a part dies by itself; true if the stack shall go on without it (whoever says so restarts it). */
   onDeath?: (error: Error, part: string) => boolean;

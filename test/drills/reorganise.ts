@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { chainFiles } from "../../scripts/dev/chain.ts";
-import { dumpChain } from "../faults/faults.ts";
+import { dumpChain } from "../support/chain-dump.ts";
 import type { Drill } from "./drill.ts";
 
 /** Blocks that Ponder takes for final on a chain it does not know. */
@@ -16,11 +16,11 @@ export const reorganise: Drill = {
   does: "takes more blocks back than the index takes for possible; other blocks follow",
   mayFail: true,
   practise: async (practice) => {
-    const { stack, rpc } = practice.world;
+    const { stack, miner, rpc } = practice.world;
     const height = async (): Promise<number> => Number(await rpc("eth_blockNumber"));
     await practice.step("load", () => sleep(5_000));
     const begun = Date.now();
-    const kept = await dumpChain(practice.world);
+    const kept = await miner.hold(() => dumpChain(stack.info.rpc_url));
     const from = await height();
     await practice.step("blocks that will be lost", async () => {
       while ((await height()) <= from + FINALITY + 10) await sleep(200);

@@ -4,8 +4,6 @@ import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { type IncomingMessage, request } from "node:http";
 import { text as textOf } from "node:stream/consumers";
-import { gunzipSync } from "node:zlib";
-import type { Hex } from "viem";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { decodeAccountWord, decodeJobWord } from "../../protocol/words.ts";
 import { chainFiles, rpc } from "../../scripts/dev/chain.ts";
@@ -13,6 +11,7 @@ import { removeDataDir } from "../../scripts/dev/postgres.ts";
 import { DEFAULT_WORKERS } from "../../scripts/dev/stack.ts";
 import { OPERATOR } from "../../scripts/dev/wallets.ts";
 import { type ApiClient, apiClient, chat, eventually, JSON_TYPE, readStream } from "../support/api-client.ts";
+import { dumpChain } from "../support/chain-dump.ts";
 import { type ChainReader, chainReader } from "../support/chain-reader.ts";
 import { startTestStack, type TestStack, temporaryDataDir } from "../support/stack.ts";
 import { verifyJson } from "../verify/support/cli.ts";
@@ -238,12 +237,6 @@ const complete = () =>
     ({ status }) => status === 200,
   );
 
-/** The chain as it is now, in the node's own form. */
-async function dumpChain(): Promise<Buffer> {
-  const dump = await rpc<Hex>(stack.info.rpc_url, "anvil_dumpState");
-  return gunzipSync(Buffer.from(dump.slice(2), "hex"));
-}
-
 /** Begins short jobs, which are somewhere between lock and settlement then, and one whose worker is at work; their ends. */
 async function underWay(): Promise<Promise<unknown>[]> {
   const ask = (content: string, more = {}) =>
@@ -271,7 +264,7 @@ describe("the whole stack", () => {
   });
 
   it("killed at once between two dumps of the chain leaves no process; started again it says what is lost, and ends each job", async () => {
-    const dump = await dumpChain();
+    const dump = await dumpChain(stack.info.rpc_url);
     for (let n = 0; n < 3; n++) await complete();
     const head = Number(await rpc<string>(stack.info.rpc_url, "eth_blockNumber"));
     const cut = await underWay();

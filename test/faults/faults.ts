@@ -1,8 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { gunzipSync } from "node:zlib";
 import type { Hex } from "viem";
 import { chainFiles } from "../../scripts/dev/chain.ts";
+import { dumpChain } from "../support/chain-dump.ts";
 import type { Random } from "../support/random.ts";
 import type { Weather, Wire } from "../support/wire.ts";
 import type { World } from "./world.ts";
@@ -19,20 +19,6 @@ const killed = (part: string): Fault => ({
     await stack.restart(part);
   },
 });
-
-/** The chain as it is now, in the node's own form. */
-export async function dumpChain({ stack, miner }: World): Promise<Buffer> {
-  return await miner.hold(async () => {
-    const response = await fetch(stack.info.rpc_url, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "anvil_dumpState", params: [] }),
-      signal: AbortSignal.timeout(60_000),
-    });
-    const { result } = (await response.json()) as { result: Hex };
-    return gunzipSync(Buffer.from(result.slice(2), "hex"));
-  });
-}
 
 /** Stops a process for a while, as a long pause of its machine does. */
 const frozen = (name: string, pidOf: (world: World) => number): Fault => ({
@@ -93,8 +79,8 @@ export const FAULTS: readonly Fault[] = [
   {
     name: "kill -9 chain",
     strike: async (world, random) => {
-      const { stack } = world;
-      const dump = await dumpChain(world);
+      const { stack, miner } = world;
+      const dump = await miner.hold(() => dumpChain(stack.info.rpc_url));
       // What comes from here on is lost.
       await sleep(random.int(500, 8_000));
       await stack.kill("chain");

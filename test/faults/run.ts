@@ -4,7 +4,7 @@ import { Random } from "../support/random.ts";
 import { FAULTS, type Fault, GATEWAY_KILLS, ROLL_BACKS } from "./faults.ts";
 import { Load } from "./load.ts";
 import { judge, type Lossy, type Verdict } from "./verdict.ts";
-import { openWorld, WINDOWS, type World } from "./world.ts";
+import { openWorld, type World } from "./world.ts";
 
 type RunOptions = {
   /** Repeats a run's choices: which faults in which order, how long each lasts, what clients ask. */
@@ -33,8 +33,8 @@ const REQUEST_MS = 2_000;
 const FORGOTTEN_MS = 5_000;
 /** An answer whose lock was taken back under way ends within the completion window. */
 const UNDER_WAY_MS = 30_000;
-/** A reply leaves some milliseconds before its settlement is recorded, more on a busy machine. */
-const UNRECORDED_MS = 5_000;
+/** A reply leaves some milliseconds before its settlement is recorded. Clients here share a processor with the whole system: they note it late. */
+const UNRECORDED_MS = 2_000;
 /** More than clients without a rate make on two cores. */
 const MOST_A_SECOND = 50;
 
@@ -119,9 +119,6 @@ async function strike(
     }
     const ended = Date.now();
     if (ROLL_BACKS.has(fault.name)) lossy.push({ from: begun - FORGOTTEN_MS, until: ended + UNDER_WAY_MS });
-    // What was answered before, and could not be settled in time.
-    if (ended - begun > WINDOWS.inclusion * 1000)
-      lossy.push({ from: begun - WINDOWS.completion * 1000, until: ended + UNDER_WAY_MS });
     const killed = world.gateways[GATEWAY_KILLS.get(fault.name) ?? -1];
     if (killed !== undefined) lossy.push({ from: begun - UNRECORDED_MS, until: ended, gateway: killed });
     struck[fault.name] = (struck[fault.name] ?? 0) + 1;

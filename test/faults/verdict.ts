@@ -16,8 +16,8 @@ export type Verdict = {
   failed: number;
   refunded: number;
   /**
-   * Answered, and nobody paid. A chain that was rolled back lost their lock, or their settlement until its window was over; their gateway was
-   * killed before their settlement was recorded; or a part was away until the window was over.
+   * Answered, and nobody paid. A chain that was rolled back lost their lock, or their settlement until its window was over; or their gateway was
+   * killed before their settlement was recorded.
    */
   unpaid: number;
   /** Settled, while their clients saw no complete answer; each of them can be fetched. */
@@ -60,7 +60,7 @@ export async function judge(world: Judged, load: Load, lossy: readonly Lossy[], 
   );
   if (unexplained.length > 0) {
     const jobIds = unexplained.map(({ jobId }) => jobId as string);
-    problems.push(`nobody paid for ${jobIds.length} answers, and nothing was taken back, killed or away for long then`);
+    problems.push(`nobody paid for ${jobIds.length} answers, and nothing was taken back or killed then`);
     problems.push(...(await records(world, jobIds.slice(0, 10))));
   }
   const unseen = unseenCharges(load, stories);

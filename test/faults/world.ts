@@ -16,7 +16,7 @@ export const CLIENTS = 4;
 /** Seconds: blocks come from the miner. */
 const NEVER = 36_000;
 /** Short enough that a run sees timeouts; long enough that a healthy job never does. */
-export const WINDOWS = { completion: 25, inclusion: 15, finalization: 10, dispute: 10, arbitration: 30 };
+const WINDOWS = { completion: 25, inclusion: 15, finalization: 10, dispute: 10, arbitration: 30 };
 /** Settings of both gateways. */
 export const GATEWAY_ENV = {
   LOG_LEVEL: "warn",

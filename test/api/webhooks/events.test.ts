@@ -4,7 +4,6 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { EVENTS, type EventName, envelopeSchema } from "../../../api/webhooks/events.ts";
 import { setLowCreditThreshold } from "../../../api/webhooks/receivers.ts";
 import { chat, eventually } from "../../support/api-client.ts";
-import { chainReader } from "../../support/chain-reader.ts";
 import { Client } from "../../support/client.ts";
 import type { Received } from "../../support/receiver.ts";
 import { contextOf } from "../../support/webhook-service.ts";
@@ -175,7 +174,7 @@ it("a webhook gets only what it names, only of its wallet, and nothing from befo
 
 it("/metrics counts attempts and shows backlog and lag", async () => {
   const client = await Client.create(stack, pool, 300);
-  const webhook = await client.webhook(receiver.url("/counted"), ["credit.topup"]);
+  await client.webhook(receiver.url("/counted"), ["credit.topup"]);
   const shown = async () => {
     const text = await (await fetch(`${stack.info.base_url}/metrics`)).text();
     const value = (name: string) =>
@@ -188,16 +187,7 @@ it("/metrics counts attempts and shows backlog and lag", async () => {
   };
   const { delivered: before } = await shown();
   for (let i = 0; i < 3; i += 1) await client.deposit(100);
-  const head = Number((await chainReader(stack).client.getBlock()).number);
-  await eventually(
-    async () => (await pool.query("SELECT block FROM webhook_watermark")).rows,
-    ([row]) => row.block >= head,
-  );
-  const status = "SELECT status FROM webhook_delivery WHERE webhook_id = $1";
-  await eventually(
-    async () => (await pool.query(status, [webhook.id])).rows,
-    (rows) => rows.length === 3 && rows.every((row) => row.status === "delivered"),
-  );
-  // Backlog and lag are those of all files on this stack, which go on: they are shown, and need not be zero.
-  await eventually(shown, ({ delivered, due, lag }) => delivered >= before + 3 && due >= 0 && lag >= 0);
+  // Deliveries of the wallets above may count as well: these three are waited for by themselves.
+  await got("/counted", 3);
+  await eventually(shown, ({ delivered, due, lag }) => delivered >= before + 3 && due === 0 && lag === 0);
 });
