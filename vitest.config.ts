@@ -53,8 +53,8 @@ function project(name: string) {
 export default defineConfig({
   test: {
     projects: SUITES.map(project),
-    // A file with a stack computes for a quarter of its time: fewer files at a time leave two cores idle. Each takes up to 2 GB.
-    maxWorkers: Number(process.env["VITEST_MAX_WORKERS"] ?? Math.max(2, Math.min(6, Math.round(totalmem() / 2.5e9)))),
+    // Beside the contracts, four files with stacks keep two cores busy; each further one loads all modules again. Each takes up to 2 GB.
+    maxWorkers: Number(process.env["VITEST_MAX_WORKERS"] ?? Math.max(2, Math.min(4, Math.round(totalmem() / 2.5e9)))),
     sequence: { sequencer: SuiteSequencer },
     reporters: [...configDefaults.reporters, "./scripts/test/vitest-reporter.ts"],
     // One limit for all: a test that waits for processes ends when they are ready, and a slow machine is no failure.
