@@ -34,11 +34,16 @@ describeInBrowser("what goes wrong with", () => {
     await visitor.page.getByLabel("Credits to withdraw").fill(String(credits));
     await visitor.press("Withdraw");
   };
+  /** The page as it is once it has found the wallet connected: what a wallet tells before that, no page hears. */
+  const openConnected = async (visitor: Visitor) => {
+    await visitor.go("/fund");
+    await visitor.page.getByLabel("Credits to withdraw").fill("1");
+    await visitor.page.getByRole("button", { name: "Withdraw", exact: true, disabled: false }).waitFor();
+  };
 
   describe("a wallet", () => {
     it("on another chain is asked to switch; if it does not, nothing is sent", async ({ visitor, stack }) => {
-      await visitor.go("/fund");
-      await visitor.page.getByLabel("Credits to withdraw").waitFor();
+      await openConnected(visitor);
       await visitor.wallet.switchTo(1);
       await visitor.sees("Your wallet is on another chain");
       visitor.wallet.refuses.add("wallet_switchEthereumChain");
@@ -58,8 +63,7 @@ describeInBrowser("what goes wrong with", () => {
     });
 
     it("with another account selected is told so", async ({ visitor }) => {
-      await visitor.go("/fund");
-      await visitor.page.getByLabel("Credits to withdraw").waitFor();
+      await openConnected(visitor);
       await visitor.wallet.selectAccount(privateKeyToAccount(generatePrivateKey()));
       await visitor.sees("Another account is selected in your wallet");
     });
