@@ -20,15 +20,11 @@ const COMPILER = {
 };
 
 /**
- * The Solidity tests and the tokens that misbehave: the old code generator without the optimizer compiles them in a fifth of the time.
- * The tests deploy the released bytecode, so this changes no code under test.
+ * The Solidity tests themselves: the old code generator without the optimizer compiles them in a fifth of the time. They deploy the
+ * released bytecode, so this changes no code under test.
  */
 const TEST_COMPILER = { ...COMPILER, settings: { viaIR: false, evmVersion: "cancun", optimizer: { enabled: false } } };
-const TEST_CONTRACTS = globSync(["test/contracts/solidity/**/*.sol", "test/contracts/tokens/*.sol"], {
-  cwd: import.meta.dirname,
-  // Part of the release.
-  exclude: ["test/contracts/tokens/TestStablecoin.sol"],
-});
+const SOLIDITY_TESTS = globSync("test/contracts/solidity/**/*.sol", { cwd: import.meta.dirname });
 
 /**
  * Enough for 64 clients with a wallet of their own (gas of a full batch). Their keys are the numbers from 1: to derive so many from a
@@ -53,7 +49,7 @@ export default defineConfig({
         },
       },
     ],
-    overrides: Object.fromEntries(TEST_CONTRACTS.map((file) => [file, TEST_COMPILER])),
+    overrides: Object.fromEntries(SOLIDITY_TESTS.map((file) => [file, TEST_COMPILER])),
     // The release has no test in it.
     splitTestsCompilation: true,
   },

@@ -70,7 +70,7 @@ async function runVitest(): Promise<void> {
   if (asked.length > 0 && projects.length === 0) return;
   // Every API serves it. Built here, it is not built in the first test that starts one.
   await run({ name: "build", command: process.execPath, args: ["scripts/build/web.ts"], minutes: 20 });
-  // The contracts need one core from first to last: with no more than their share they would be left alone at the end, beside an idle core.
+  // The contracts need one core from first to last. With an equal share they would end alone, beside an idle core.
   const args = ["-n", "5", "vitest", "run", ...projects.flatMap((name) => ["--project", name])];
   await run({ name: "vitest", command: "nice", args, minutes: 60 });
 }

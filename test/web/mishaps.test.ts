@@ -34,7 +34,7 @@ describeInBrowser("what goes wrong with", () => {
     await visitor.page.getByLabel("Credits to withdraw").fill(String(credits));
     await visitor.press("Withdraw");
   };
-  /** The page as it is once it has found the wallet connected: what a wallet tells before that, no page hears. */
+  /** Opens the page and waits until it knows the wallet: it does not hear what the wallet tells before. */
   const openConnected = async (visitor: Visitor) => {
     await visitor.go("/fund");
     await visitor.page.getByLabel("Credits to withdraw").fill("1");
