@@ -29,6 +29,11 @@ export async function startProxy({ baseUrl, apiKey, port = 4141, ...options }: P
   const send = verified(options);
   const base = baseUrl.replace(/\/+$/, "");
   const server = createServer((request, response) => {
+    if (!server.listening) {
+      // A connection with a request on its way stays open; whoever goes on asking there would keep the process alive.
+      response.shouldKeepAlive = false;
+      return refuse(response, 503, "service_unavailable", "This endpoint is ending: start it again, then ask again.");
+    }
     answer(request, response, { base, apiKey, send }).catch((error: unknown) => {
       if (response.headersSent) response.destroy();
       else refuse(response, 502, "service_unavailable", failureOf(error, base));
@@ -94,6 +99,6 @@ async function readBody(request: IncomingMessage): Promise<string | null> {
 }
 
 function refuse(response: ServerResponse, status: number, code: string, message: string): void {
-  const error = { code, message, type: status === 502 ? "api_error" : "invalid_request_error", param: null };
+  const error = { code, message, type: status >= 500 ? "api_error" : "invalid_request_error", param: null };
   response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify({ error }));
 }

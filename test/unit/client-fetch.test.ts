@@ -1,4 +1,6 @@
 /** The client package on a service and a chain that are played here: what its program gets, and what is sent. */
+import { once } from "node:events";
+import { Agent, get, type IncomingMessage } from "node:http";
 import OpenAI, { BadRequestError } from "openai";
 import { generatePrivateKey } from "viem/accounts";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
@@ -175,6 +177,29 @@ it("the local endpoint says which service it could not reach", async () => {
   } finally {
     await proxy.close();
   }
+});
+
+it("the local endpoint ends after the answers that are due, whoever asks on", async () => {
+  const [asked, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<Response>()];
+  const slow: typeof globalThis.fetch = () => {
+    asked.resolve();
+    return answered.promise;
+  };
+  const baseUrl = "http://service/v1";
+  const { url, close } = await startProxy({ baseUrl, port: 0, rpcUrl: URL, escrow: ESCROW, fetch: slow });
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const ask = async (): Promise<number | undefined> => {
+    const [reply] = (await once(get(`${url}/models`, { agent }), "response")) as [IncomingMessage];
+    await once(reply.resume(), "end");
+    return reply.statusCode;
+  };
+  const first = ask();
+  await asked.promise;
+  const closed = close();
+  answered.resolve(new Response("the models"));
+  expect(await first).toBe(200);
+  expect(await ask()).toBe(503);
+  await closed;
 });
 
 describe("a request that got no answer", () => {
