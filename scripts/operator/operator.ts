@@ -63,7 +63,7 @@ export function readPlace(env: NodeJS.ProcessEnv) {
   return { rpcUrl, databaseUrl, deployment: parseDeployment(readFileSync(file, "utf8"), file) };
 }
 
-export type Operator = ReturnType<typeof openOperator>;
+export interface Operator extends ReturnType<typeof openOperator> {}
 
 /** One deployment, and who acts on it. `sends`: transactions are not only shown. */
 export function openOperator(env: NodeJS.ProcessEnv, sends: boolean) {
