@@ -1,58 +1,44 @@
-import { existsSync } from "node:fs";
 import { totalmem } from "node:os";
+import { relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { configDefaults, defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/**
- * Each runs the tests of its folder in test/; `unit` those of the protocol too. They run in this order: what waits for real time runs
- * beside the compiler, which computes, and the short files come last, so that no long one is left alone.
- */
-const SUITES = [
-  "e2e",
-  "faults",
-  "indexer",
-  "worker",
-  "api",
-  "client",
-  "web",
-  "packages",
-  "bootstrap",
-  "verify",
-  "unit",
-];
+/** Suites of real processes and browsers: a test that fails runs once more, and is then reported as flaky. */
+const SYSTEMS = ["e2e", "faults", "web"];
+const PARTS = ["client", "api", "worker", "indexer", "packages", "bootstrap", "verify", "protocol", "unit"];
 
-/** Vitest's own order of suites is that of their names; within a suite it begins with the longest file. */
+/**
+ * A suite is a folder of test/. What waits for real time runs first, beside the compiler, which computes; the short files come last, so that
+ * no long one is left alone.
+ */
+const SUITES = [...SYSTEMS, ...PARTS];
+const TEST = fileURLToPath(new URL("test", import.meta.url));
+
+/** By suite; within one, Vitest's own order begins with the longest file. */
 class SuiteSequencer extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const place = ({ project }: TestSpecification): number => SUITES.indexOf(project.name);
+    const place = ({ moduleId }: TestSpecification) => SUITES.indexOf(relative(TEST, moduleId).split(sep)[0] ?? "");
     return (await super.sort(files)).toSorted((a, b) => place(a) - place(b));
   }
 }
 
-/** Suites of real processes and browsers: a test that fails runs once more, and is then reported as flaky. */
-const RETRIED = ["e2e", "faults", "web"];
-
-/** Suites of many files: those that run one after another share a process, load each module once, and have one browser. */
-const TOGETHER = ["unit", "api", "worker", "verify", "web"];
-
-function project(name: string) {
-  const setup = `test/${name}/global-setup.ts`;
-  return {
-    extends: true as const,
-    test: {
-      name,
-      include: [`test/${name}/**/*.test.ts`, ...(name === "unit" ? ["test/protocol/**/*.test.ts"] : [])],
-      globalSetup: existsSync(fileURLToPath(new URL(setup, import.meta.url))) ? [setup] : [],
-      retry: RETRIED.includes(name) ? 1 : 0,
-      isolate: !TOGETHER.includes(name),
-    },
-  };
-}
+const project = (name: string, suites: readonly string[], retry: number) => ({
+  extends: true as const,
+  test: {
+    name,
+    retry,
+    include: suites.map((suite) => `test/${suite}/**/*.test.ts`),
+    // Each project's own: what its files share ends with them.
+    globalSetup: "test/support/global-setup.ts",
+  },
+});
 
 export default defineConfig({
   test: {
-    projects: SUITES.map(project),
+    projects: [project("systems", SYSTEMS, 1), project("parts", PARTS, 0)],
+    // The files of a project that run one after another share a process: it loads each module once.
+    isolate: false,
     // Beside the contracts, four files with stacks keep two cores busy; each further one loads all modules again. Each takes up to 2 GB.
     maxWorkers: Number(process.env["VITEST_MAX_WORKERS"] ?? Math.max(2, Math.min(4, Math.round(totalmem() / 2.5e9)))),
     sequence: { sequencer: SuiteSequencer },

@@ -1,5 +1,5 @@
 /**
- * `npm test [-- suite...]`: the tests, types and linters. Suites are the projects of vitest.config.ts, "contracts", "types" and "lint";
+ * `npm test [-- suite...]`: the tests, types and linters. Suites are "contracts", "types", "lint" and the folders of test/ that Vitest runs;
  * without a name all of them run. Vitest's run beside the others, for two cores. The last line is the sum, `N passed, N failed`.
  */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
@@ -28,8 +28,8 @@ const OTHERS: readonly (readonly Program[])[] = [
 ];
 
 const asked = process.argv.slice(2);
-/** What is not among the others is a project of vitest's. */
-const projects = asked.filter((name) => !OTHERS.flat().some((other) => other.name === name));
+/** What is not among the others is a folder. */
+const folders = asked.filter((name) => !OTHERS.flat().some((other) => other.name === name));
 
 const reports = mkdtempSync(join(tmpdir(), "test-reports-"));
 const stop = new AbortController();
@@ -67,11 +67,11 @@ async function run({ name, command, args, minutes }: Program): Promise<void> {
 }
 
 async function runVitest(): Promise<void> {
-  if (asked.length > 0 && projects.length === 0) return;
+  if (asked.length > 0 && folders.length === 0) return;
   // Every API serves it. Built here, it is not built in the first test that starts one.
   await run({ name: "build", command: process.execPath, args: ["scripts/build/web.ts"], minutes: 20 });
   // The contracts need one core from first to last. With an equal share they would end alone, beside an idle core.
-  const args = ["-n", "5", "vitest", "run", ...projects.flatMap((name) => ["--project", name])];
+  const args = ["-n", "5", "vitest", "run", ...folders.map((name) => `test/${name}/`)];
   await run({ name: "vitest", command: "nice", args, minutes: 60 });
 }
 

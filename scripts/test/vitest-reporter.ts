@@ -3,8 +3,8 @@ import type { Reporter, SerializedError, TestModule, TestProject, TestSpecificat
 import { type Failure, writeReport } from "./report.ts";
 
 /**
- * Prints the tests that passed only when they ran again, and writes the report that `npm test` reads. Stops a suite's shared stacks
- * (test/support/shared-stack.ts) after its last file.
+ * Prints the tests that passed only when they ran again, and writes the report that `npm test` reads. Stops what files share
+ * (test/support/sharing.ts) after the last file of their project.
  */
 export default class SumReporter implements Reporter {
   readonly #filesLeft = new Map<TestProject, number>();
@@ -16,9 +16,9 @@ export default class SumReporter implements Reporter {
   onTestModuleEnd({ project }: TestModule): void {
     const left = (this.#filesLeft.get(project) ?? 0) - 1;
     this.#filesLeft.set(project, left);
-    const stacks: string | undefined = project.getProvidedContext().sharedStacks;
+    const { shared } = project.getProvidedContext();
     // What fails here is stopped at the end of the run.
-    if (left === 0 && stacks !== undefined) void fetch(stacks, { method: "DELETE" }).catch(() => {});
+    if (left === 0) void fetch(shared, { method: "DELETE" }).catch(() => {});
   }
 
   onTestRunEnd(modules: readonly TestModule[], uncaught: readonly SerializedError[]): void {

@@ -3,9 +3,9 @@ import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { apiClient, eventually } from "../support/api-client.ts";
 import { Client } from "../support/client.ts";
+import { ABSENT_MODEL, MODEL, SLOW_MODEL } from "../support/service.ts";
 import { STOCK_CLIENTS, type StockClient } from "../support/stock-clients.ts";
 import { startWorker } from "../support/worker-process.ts";
-import { ABSENT_MODEL, MODEL, SLOW_MODEL } from "./global-setup.ts";
 import { openService, settled } from "./support/service.ts";
 
 type Name = keyof typeof STOCK_CLIENTS;

@@ -6,9 +6,9 @@ import { generatePrivateKey, privateKeyToAddress } from "viem/accounts";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { type Finding, type JobReport, type VerifiedOptions, verified } from "../../client/index.ts";
 import { Client, openStore } from "../support/client.ts";
-import { sharedStack } from "../support/shared-stack.ts";
+import { MODEL, SLOW_MODEL } from "../support/service.ts";
+import { sharedStack } from "../support/sharing.ts";
 import { STOCK_CLIENTS } from "../support/stock-clients.ts";
-import { MODEL, SLOW_MODEL } from "./global-setup.ts";
 
 const stack = await sharedStack("service");
 const pool = openStore(stack);
@@ -152,8 +152,8 @@ describe("a broken connection", () => {
     const stream = await openai(trusting, checking).chat.completions.create(body);
     let text = "";
     for await (const chunk of stream) {
-      // Longer than an answer may be withheld.
-      if (text === "") await new Promise((resolve) => setTimeout(resolve, 12_000));
+      // Longer than an answer may be withheld: a quarter of the time in which it can be disputed.
+      if (text === "") await new Promise((resolve) => setTimeout(resolve, 20_000));
       text += chunk.choices[0]?.delta.content ?? "";
     }
     await checking.checked();

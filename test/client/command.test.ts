@@ -15,9 +15,9 @@ import { chainReader } from "../support/chain-reader.ts";
 import { openStore } from "../support/client.ts";
 import { richAccount } from "../support/gas.ts";
 import { Part, ROOT } from "../support/processes.ts";
-import { type SharedStack, sharedStack } from "../support/shared-stack.ts";
+import { MODEL } from "../support/service.ts";
+import { type SharedStack, sharedStack } from "../support/sharing.ts";
 import { plainEnv } from "../support/stack.ts";
-import { MODEL } from "./global-setup.ts";
 
 const run = promisify(execFile);
 const COMMAND = "client/command.ts";

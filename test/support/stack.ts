@@ -8,6 +8,7 @@ import {
   type StackOptions,
   startStack,
 } from "../../scripts/dev/stack.ts";
+import { signal } from "../../shared/process.ts";
 import { copyDeployedChain, plainEnv, sharedDatabase, temporaryDataDir } from "./shared.ts";
 
 export type { Stack } from "../../scripts/dev/stack.ts";
@@ -21,7 +22,7 @@ export type TestStackOptions = Partial<Omit<StackOptions, "baseEnv">> & {
 };
 
 export type TestStack = Stack & {
-  /** Stops the stack and deletes its data folder, unless the test brought its own. */
+  /** Kills the stack and deletes its data folder. One whose folder the test brought is stopped, and may be started again. */
   remove: () => Promise<void>;
 };
 
@@ -65,8 +66,13 @@ export async function startTestStack(given: TestStackOptions = {}): Promise<Test
   return {
     ...stack,
     remove: async () => {
-      await stack.stop();
-      if (options.dataDir === undefined) removeDataDir(dataDir);
+      const stopped = stack.stop();
+      if (options.dataDir !== undefined) return await stopped;
+      // A killed PostgreSQL would leave shared memory in the system.
+      for (const { name, pid, running } of stack.processes())
+        if (running && name !== "postgres") signal(-pid, "SIGKILL");
+      await stopped;
+      removeDataDir(dataDir);
     },
   };
 }

@@ -6,8 +6,8 @@ import { describe, expect, vi } from "vitest";
 import type { Latest } from "../../web/src/data/types.ts";
 import { chat } from "../support/api-client.ts";
 import { Client, openStore } from "../support/client.ts";
-import { MODEL } from "./global-setup.ts";
 import { it as base, describeInBrowser } from "./support/browser.ts";
+import { MODEL } from "./support/service.ts";
 import type { Visitor } from "./support/visitor.ts";
 
 /** The README's pictures: `npm run pictures`. */

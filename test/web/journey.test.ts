@@ -10,8 +10,8 @@ import { type ChainReader, chainReader } from "../support/chain-reader.ts";
 import { openStore } from "../support/client.ts";
 import { giveGas } from "../support/gas.ts";
 import { Receiver } from "../support/receiver.ts";
-import { MODEL } from "./global-setup.ts";
 import { describeInBrowser, inSteps, it, type WebStack } from "./support/browser.ts";
+import { MODEL } from "./support/service.ts";
 import type { Visitor } from "./support/visitor.ts";
 
 /** What one short request to the model costs. */

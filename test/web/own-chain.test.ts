@@ -31,8 +31,8 @@ import { giveGas, richAccount } from "../support/gas.ts";
 import { mined } from "../support/mined.ts";
 import { startTestStack } from "../support/stack.ts";
 import { testContract } from "../support/test-contract.ts";
-import { MODEL } from "./global-setup.ts";
 import { it as base, describeInBrowser, inSteps, type WebStack } from "./support/browser.ts";
+import { MODEL } from "./support/service.ts";
 import type { Visitor } from "./support/visitor.ts";
 
 // biome-ignore lint/correctness/noEmptyPattern: vitest reads from the pattern which fixtures this one needs

@@ -3,8 +3,8 @@ import { expect } from "vitest";
 import { chat } from "../support/api-client.ts";
 import { Client, openStore } from "../support/client.ts";
 import { answer, Receiver } from "../support/receiver.ts";
-import { MODEL } from "./global-setup.ts";
 import { describeInBrowser, it } from "./support/browser.ts";
+import { MODEL } from "./support/service.ts";
 import type { Visitor } from "./support/visitor.ts";
 
 describeInBrowser("a client at its own pages", () => {

@@ -5,9 +5,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { parseDeployment } from "../../protocol/deployment.ts";
 import { apiClient, chat } from "../support/api-client.ts";
 import { Client, openStore } from "../support/client.ts";
-import { type SharedStack, sharedStack } from "../support/shared-stack.ts";
-import { MODEL } from "./global-setup.ts";
+import { type SharedStack, sharedStack } from "../support/sharing.ts";
 import { type ContractWallet, deployContractWallet } from "./support/contract-wallet.ts";
+import { MODEL } from "./support/service.ts";
 import { WebClient } from "./support/web-client.ts";
 
 const MINUTE = 60_000;
@@ -19,7 +19,7 @@ let database: ReturnType<typeof openStore>;
 let web: WebClient;
 
 beforeAll(async () => {
-  stack = await sharedStack("service");
+  stack = await sharedStack("web");
   database = openStore(stack);
 });
 beforeEach(() => {

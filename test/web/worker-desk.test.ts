@@ -21,8 +21,8 @@ import { type ChainReader, chainReader } from "../support/chain-reader.ts";
 import { Client, openStore } from "../support/client.ts";
 import { giveGas } from "../support/gas.ts";
 import { mined } from "../support/mined.ts";
-import { MODEL as USED_MODEL } from "./global-setup.ts";
 import { describeInBrowser, it, type WebStack } from "./support/browser.ts";
+import { MODEL as USED_MODEL } from "./support/service.ts";
 import type { Visitor } from "./support/visitor.ts";
 
 /** Hosted by no worker of the suite, and asked for by no other test. */

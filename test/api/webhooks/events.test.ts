@@ -6,8 +6,8 @@ import { setLowCreditThreshold } from "../../../api/webhooks/receivers.ts";
 import { chat, eventually } from "../../support/api-client.ts";
 import { Client } from "../../support/client.ts";
 import type { Received } from "../../support/receiver.ts";
+import { MODEL } from "../../support/service.ts";
 import { contextOf } from "../../support/webhook-service.ts";
-import { MODEL } from "../global-setup.ts";
 import { openWebhooks } from "../support/service.ts";
 
 /** The secret of a client that chose its own. */

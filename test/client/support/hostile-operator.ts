@@ -16,8 +16,8 @@ import { type Completion, compactSignature, escrowDomain, jobMessageTypes } from
 import { giveGas } from "../../support/gas.ts";
 import { mined } from "../../support/mined.ts";
 import { SECOND_KEY } from "../../support/second-gateway.ts";
-import type { SharedStack } from "../../support/shared-stack.ts";
-import { PLAYED } from "../global-setup.ts";
+import type { SharedStack } from "../../support/sharing.ts";
+import { PLAYED } from "./hostile-stack.ts";
 
 /**
  * A reply on its way to the client, as it can be changed: headers, and each `data:` line of a stream, or the one body of a plain reply. Where it is

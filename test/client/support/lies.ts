@@ -6,8 +6,8 @@ import type { FindingId } from "../../../client/index.ts";
 import { answerHash } from "../../../protocol/answer-hash.ts";
 import { fromApiJobId, newJobId } from "../../../protocol/job-id.ts";
 import { type Completion, compactSignature } from "../../../protocol/messages.ts";
-import { DEAR_MODEL, DISPUTABLE } from "../global-setup.ts";
 import type { Draft, HostileOperator, Lie } from "./hostile-operator.ts";
+import { DEAR_MODEL, DISPUTABLE } from "./hostile-stack.ts";
 
 /** A key that nobody registered. */
 const STRANGER = privateKeyToAccount(`0x${"77".repeat(32)}`);

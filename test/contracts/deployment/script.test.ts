@@ -40,7 +40,7 @@ describe("scripts/deploy.ts", function () {
       PATH,
       RPC_URL: chain.rpcUrl,
       DEPLOYMENT_FILE: file,
-      NODE_COMPILE_CACHE: join(tmpdir(), "deploy-test-cache"),
+      NODE_COMPILE_CACHE: join(ROOT, "node_modules/.cache/compiled"),
     };
     return spawn(process.execPath, [join(ROOT, "scripts/deploy.ts")], {
       env: { ...base, ...env },

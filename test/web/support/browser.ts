@@ -1,8 +1,8 @@
 /** Tests in a browser: the service, a browser and people with wallets as fixtures. */
 import { chromium } from "playwright-core";
 import type { PrivateKeyAccount } from "viem";
-import { it as base, beforeEach, describe, inject } from "vitest";
-import { sharedStack } from "../../support/shared-stack.ts";
+import { it as base, beforeEach, describe } from "vitest";
+import { sharedBrowser, sharedStack } from "../../support/sharing.ts";
 import type { Stack } from "../../support/stack.ts";
 import { hasBrowser } from "./chromium.ts";
 import { type Look, Visitor } from "./visitor.ts";
@@ -20,12 +20,12 @@ export function inSteps(): void {
   });
 }
 
-/** `stack`: the suite's shared one. `browser`: the suite's. `open`: a person with this wallet, in a window that the file's end closes. */
+/** `stack`: the shared one. `browser`: the shared one. `open`: a person with this wallet, in a window that the file's end closes. */
 export const it = base
-  .extend("stack", { scope: "file" }, (): Promise<WebStack> => sharedStack("service"))
+  .extend("stack", { scope: "file" }, (): Promise<WebStack> => sharedStack("web"))
   // biome-ignore lint/correctness/noEmptyPattern: vitest reads from the pattern which fixtures this one needs
   .extend("browser", { scope: "worker" }, async ({}, { onCleanup }) => {
-    const browser = await chromium.connect(inject("browser"));
+    const browser = await chromium.connect(await sharedBrowser());
     onCleanup(() => browser.close());
     return browser;
   })

@@ -1,7 +1,6 @@
-/** Chromium: one that the tests of a suite share, or one of a test's own. */
+/** Chromium: one that test files share, or one of a test's own. */
 import { existsSync } from "node:fs";
 import { type Browser, chromium, type LaunchOptions } from "playwright-core";
-import type { TestProject } from "vitest/node";
 
 /** Debian's Chromium, or the one named. */
 const CHROMIUM = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
@@ -28,18 +27,10 @@ const OPTIONS: LaunchOptions = {
 
 export const launchBrowser = (): Promise<Browser> => chromium.launch(OPTIONS);
 
-declare module "vitest" {
-  interface ProvidedContext {
-    /** WebSocket address of the suite's browser; empty without one. */
-    browser: string;
-  }
-}
-
-/** Starts the one browser of a suite: a start of Chromium takes three seconds of processor time. Ends it with what it returns. */
-export async function shareBrowser({ provide }: TestProject): Promise<() => Promise<void>> {
+/** Starts the browser that files share: a start of Chromium takes three seconds of processor time. */
+export async function startBrowser() {
   // A signal is the test runner's business: it ends the browser with all else that the run has started.
   const patient = { handleSIGINT: false, handleSIGTERM: false, handleSIGHUP: false };
-  const server = hasBrowser ? await chromium.launchServer({ ...OPTIONS, ...patient }) : null;
-  provide("browser", server?.wsEndpoint() ?? "");
-  return async () => await server?.close();
+  const server = await chromium.launchServer({ ...OPTIONS, ...patient });
+  return { known: server.wsEndpoint(), stop: () => server.close() };
 }

@@ -1,5 +1,5 @@
-import { MASTER_KEY, SECOND_KEY, THIRD_KEY } from "../support/second-gateway.ts";
-import { shareStacks } from "../support/shared-stack.ts";
+import { MASTER_KEY, SECOND_KEY, THIRD_KEY } from "./second-gateway.ts";
+import type { TestStackOptions } from "./stack.ts";
 
 /** Answered at once, by one worker. */
 export const MODEL = "qwen3-8b";
@@ -19,20 +19,17 @@ export const UNHOSTED_MODEL = "qwen3-1.7b";
 const WORKER_ABILITIES = `${["json_object", "json_schema", "reasoning"].map((one) => `${MODEL}=${one}`)},${LARGE_MODEL}=json_object`;
 
 /**
- * `service`: everything, for a second gateway too. `database`: PostgreSQL alone. Tests that stop the mining or reorganise the chain have a
- * stack of their own: files run side by side.
+ * Everything, for a second gateway too. Tests that stop the mining or reorganise the chain have a stack of their own: files run side by
+ * side.
  */
-export default shareStacks({
-  service: {
-    workers: [
-      { models: [MODEL, LARGE_MODEL, QUIET_MODEL], env: { WORKER_ABILITIES } },
-      { models: [SLOW_MODEL], env: { WORKER_TOKENS_PER_SECOND: "50" } },
-      { models: [ABSENT_MODEL], start: false },
-      { models: [PLAYED_MODEL], start: false },
-    ],
-    gatewayKeys: [SECOND_KEY, THIRD_KEY],
-    // The burst limit has a file of its own; here it would only be in the way.
-    env: { api: { MASTER_KEY, BURST_PER_SECOND: "1000000" } },
-  },
-  database: { parts: ["database"], workers: [] },
-});
+export const SERVICE: TestStackOptions = {
+  workers: [
+    { models: [MODEL, LARGE_MODEL, QUIET_MODEL], env: { WORKER_ABILITIES } },
+    { models: [SLOW_MODEL], env: { WORKER_TOKENS_PER_SECOND: "50" } },
+    { models: [ABSENT_MODEL], start: false },
+    { models: [PLAYED_MODEL], start: false },
+  ],
+  gatewayKeys: [SECOND_KEY, THIRD_KEY],
+  // The burst limit has a file of its own; here it would only be in the way.
+  env: { api: { MASTER_KEY, BURST_PER_SECOND: "1000000" } },
+};
