@@ -10,6 +10,8 @@ type GatewayStack = Pick<Stack, "info" | "deploymentFile">;
 export const SECOND_KEY = `0x${"5c".repeat(32)}` as const;
 /** The same for a file that runs beside one with a second gateway: a key can be used by one process only. */
 export const THIRD_KEY = `0x${"5d".repeat(32)}` as const;
+/** Its operator removes it, in a file of its own. */
+export const REMOVED_KEY = `0x${"5e".repeat(32)}` as const;
 export const SECOND_ADDRESS = privateKeyToAddress(SECOND_KEY);
 export const MASTER_KEY = "5a".repeat(32);
 

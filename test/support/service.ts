@@ -1,4 +1,4 @@
-import { MASTER_KEY, SECOND_KEY, THIRD_KEY } from "./second-gateway.ts";
+import { MASTER_KEY, REMOVED_KEY, SECOND_KEY, THIRD_KEY } from "./second-gateway.ts";
 import type { TestStackOptions } from "./stack.ts";
 
 /** Answered at once, by one worker. */
@@ -29,7 +29,7 @@ export const SERVICE: TestStackOptions = {
     { models: [ABSENT_MODEL], start: false },
     { models: [PLAYED_MODEL], start: false },
   ],
-  gatewayKeys: [SECOND_KEY, THIRD_KEY],
+  gatewayKeys: [SECOND_KEY, THIRD_KEY, REMOVED_KEY],
   // The burst limit has a file of its own; here it would only be in the way.
   env: { api: { MASTER_KEY, BURST_PER_SECOND: "1000000" } },
 };
