@@ -63,6 +63,7 @@ export function readPlace(env: NodeJS.ProcessEnv) {
   return { rpcUrl, databaseUrl, deployment: parseDeployment(readFileSync(file, "utf8"), file) };
 }
 
+/** An interface: the compiler would search an alias for type variables at each command, which doubles the time of the check. */
 export interface Operator extends ReturnType<typeof openOperator> {}
 
 /** One deployment, and who acts on it. `sends`: transactions are not only shown. */

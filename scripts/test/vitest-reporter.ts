@@ -4,7 +4,7 @@ import { type Failure, writeReport } from "./report.ts";
 
 /**
  * Prints the tests that passed only when they ran again, and writes the report that `npm test` reads. Stops what files share
- * (test/support/sharing.ts) after the last file of their project.
+ * (test/support/shared-fixtures.ts) after the last file of their project.
  */
 export default class SumReporter implements Reporter {
   readonly #filesLeft = new Map<TestProject, number>();

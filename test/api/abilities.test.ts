@@ -4,7 +4,7 @@ import OpenAI from "openai";
 import { describe, expect, it } from "vitest";
 import { chat } from "../support/api-client.ts";
 import { errorBody } from "../support/contract.ts";
-import { LARGE_MODEL, MODEL, QUIET_MODEL } from "../support/service.ts";
+import { LARGE_MODEL, MODEL, QUIET_MODEL } from "../support/service-stack.ts";
 import { openService, settled } from "./support/service.ts";
 
 const { stack, client } = await openService();

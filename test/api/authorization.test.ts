@@ -11,7 +11,7 @@ import { chat, eventually, JSON_TYPE } from "../support/api-client.ts";
 import { chainReader } from "../support/chain-reader.ts";
 import { Client } from "../support/client.ts";
 import { Contract } from "../support/contract.ts";
-import { MODEL } from "../support/service.ts";
+import { MODEL } from "../support/service-stack.ts";
 import { openService, settled } from "./support/service.ts";
 
 /** What the gateway remembers of an account, it asks for again after this. */

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { eventually } from "../support/api-client.ts";
 import { Contract } from "../support/contract.ts";
 import { SecondGateway, THIRD_KEY } from "../support/second-gateway.ts";
-import { sharedStack } from "../support/sharing.ts";
+import { sharedStack } from "../support/shared-fixtures.ts";
 
 const stack = await sharedStack("service");
 const settings = { GATEWAY_PRIVATE_KEY: THIRD_KEY, BURST_PER_SECOND: "5", TRUST_PROXY: "1" };

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { apiClient, eventually } from "../support/api-client.ts";
 import { Client } from "../support/client.ts";
-import { ABSENT_MODEL, MODEL, SLOW_MODEL } from "../support/service.ts";
+import { ABSENT_MODEL, MODEL, SLOW_MODEL } from "../support/service-stack.ts";
 import { STOCK_CLIENTS, type StockClient } from "../support/stock-clients.ts";
 import { startWorker } from "../support/worker-process.ts";
 import { openService, settled } from "./support/service.ts";

@@ -8,8 +8,8 @@ import { apiClient } from "../support/api-client.ts";
 import { Scene } from "../support/dispute-scene.ts";
 import { giveGas } from "../support/gas.ts";
 import { REMOVED_KEY, SecondGateway } from "../support/second-gateway.ts";
-import { MODEL } from "../support/service.ts";
-import { sharedStack } from "../support/sharing.ts";
+import { MODEL } from "../support/service-stack.ts";
+import { sharedStack } from "../support/shared-fixtures.ts";
 
 const stack = await sharedStack("service");
 const scene = await Scene.open(stack);

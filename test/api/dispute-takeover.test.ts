@@ -2,8 +2,8 @@
 import { afterAll, expect, it } from "vitest";
 import { eventually } from "../support/api-client.ts";
 import { OTHER, Scene } from "../support/dispute-scene.ts";
-import { MODEL } from "../support/service.ts";
-import { sharedStack } from "../support/sharing.ts";
+import { MODEL } from "../support/service-stack.ts";
+import { sharedStack } from "../support/shared-fixtures.ts";
 
 const stack = await sharedStack("service");
 const scene = await Scene.open(stack);

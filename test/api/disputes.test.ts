@@ -6,8 +6,8 @@ import { Keys } from "../../api/account/keys.ts";
 import { apiClient, chat } from "../support/api-client.ts";
 import { hashOf, OTHER, Scene } from "../support/dispute-scene.ts";
 import { untilIndexed } from "../support/indexed.ts";
-import { MODEL } from "../support/service.ts";
-import { sharedStack } from "../support/sharing.ts";
+import { MODEL } from "../support/service-stack.ts";
+import { sharedStack } from "../support/shared-fixtures.ts";
 
 const stack = await sharedStack("service");
 const scene = await Scene.open(stack);

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { ERROR_CODES } from "../../api/errors.ts";
 import { PATHS } from "../../shared/web-paths.ts";
 import { apiClient, chat } from "../support/api-client.ts";
-import { sharedStack } from "../support/sharing.ts";
+import { sharedStack } from "../support/shared-fixtures.ts";
 
 const stack = await sharedStack("service");
 

@@ -8,7 +8,7 @@ import { runOperator } from "../../scripts/operator.ts";
 import { type ApiClient, apiClient, chat, eventually, JSON_TYPE, type KnownStack } from "../support/api-client.ts";
 import { errorBody } from "../support/contract.ts";
 import { SECOND_ADDRESS, SecondGateway } from "../support/second-gateway.ts";
-import { MODEL } from "../support/service.ts";
+import { MODEL } from "../support/service-stack.ts";
 import { openService, settled } from "./support/service.ts";
 
 const { stack, pool, client } = await openService();

@@ -9,7 +9,7 @@ import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { ERROR_CODES } from "../../api/errors.ts";
 import { chat, eventually, JSON_TYPE } from "../support/api-client.ts";
 import { chainReader } from "../support/chain-reader.ts";
-import { LARGE_MODEL, MODEL } from "../support/service.ts";
+import { LARGE_MODEL, MODEL } from "../support/service-stack.ts";
 import { openService } from "./support/service.ts";
 
 const { stack, client } = await openService(10_000);

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { chat, errorOf, eventually, JSON_TYPE, readStream } from "../support/api-client.ts";
 import { chainReader } from "../support/chain-reader.ts";
-import { MODEL, SLOW_MODEL, UNHOSTED_MODEL } from "../support/service.ts";
+import { MODEL, SLOW_MODEL, UNHOSTED_MODEL } from "../support/service-stack.ts";
 import { openService } from "./support/service.ts";
 
 const { stack, pool, client } = await openService();

@@ -3,7 +3,7 @@ import { beforeAll, beforeEach, expect, it } from "vitest";
 import { chat, eventually } from "../support/api-client.ts";
 import { chainReader } from "../support/chain-reader.ts";
 import { Client } from "../support/client.ts";
-import { MODEL } from "../support/service.ts";
+import { MODEL } from "../support/service-stack.ts";
 import { openService } from "./support/service.ts";
 
 const DAY_MS = 86_400_000;

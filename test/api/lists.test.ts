@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { chat, eventually } from "../support/api-client.ts";
 import { untilIndexed } from "../support/indexed.ts";
-import { LARGE_MODEL, MODEL } from "../support/service.ts";
+import { LARGE_MODEL, MODEL } from "../support/service-stack.ts";
 import { openService } from "./support/service.ts";
 
 const { stack, client } = await openService();

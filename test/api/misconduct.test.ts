@@ -7,7 +7,7 @@ import type { IncidentCode } from "../../api/db/incidents.ts";
 import { chat, eventually } from "../support/api-client.ts";
 import { chainReader } from "../support/chain-reader.ts";
 import { Receiver } from "../support/receiver.ts";
-import { PLAYED_MODEL } from "../support/service.ts";
+import { PLAYED_MODEL } from "../support/service-stack.ts";
 import { event, PlayedWorker, type Script } from "../worker/support/played-worker.ts";
 import { openService, settled } from "./support/service.ts";
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { Keys } from "../../api/account/keys.ts";
 import { apiClient, chat, eventually } from "../support/api-client.ts";
 import { Contract } from "../support/contract.ts";
-import { LARGE_MODEL, MODEL, UNHOSTED_MODEL } from "../support/service.ts";
+import { LARGE_MODEL, MODEL, UNHOSTED_MODEL } from "../support/service-stack.ts";
 import { openService } from "./support/service.ts";
 
 const { stack, pool, client } = await openService();

@@ -6,7 +6,7 @@ import { generatePrivateKey, privateKeyToAddress } from "viem/accounts";
 import { describe, expect, it } from "vitest";
 import { Keys } from "../../api/account/keys.ts";
 import { apiClient, chat, eventually, JSON_TYPE } from "../support/api-client.ts";
-import { MODEL } from "../support/service.ts";
+import { MODEL } from "../support/service-stack.ts";
 import { openService } from "./support/service.ts";
 
 const { stack, pool, client } = await openService();

@@ -6,7 +6,7 @@ import { Keys } from "../../api/account/keys.ts";
 import { apiClient, chat } from "../support/api-client.ts";
 import { chainReader } from "../support/chain-reader.ts";
 import { errorBody } from "../support/contract.ts";
-import { LARGE_MODEL, MODEL, UNHOSTED_MODEL } from "../support/service.ts";
+import { LARGE_MODEL, MODEL, UNHOSTED_MODEL } from "../support/service-stack.ts";
 import { openService } from "./support/service.ts";
 
 const { stack, pool, client } = await openService();

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { Keys } from "../../api/account/keys.ts";
 import { apiClient, chat, eventually } from "../support/api-client.ts";
 import { untilIndexed } from "../support/indexed.ts";
-import { MODEL, QUIET_MODEL } from "../support/service.ts";
+import { MODEL, QUIET_MODEL } from "../support/service-stack.ts";
 import { openService, settled } from "./support/service.ts";
 
 const { stack, pool, client } = await openService();

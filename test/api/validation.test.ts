@@ -3,7 +3,7 @@ import { connect } from "node:net";
 import { describe, expect, it } from "vitest";
 import { apiClient, chat, errorOf, JSON_TYPE } from "../support/api-client.ts";
 import { errorBody } from "../support/contract.ts";
-import { MODEL } from "../support/service.ts";
+import { MODEL } from "../support/service-stack.ts";
 import { openService } from "./support/service.ts";
 
 const { stack, client } = await openService();

@@ -6,8 +6,8 @@ import { generatePrivateKey, privateKeyToAddress } from "viem/accounts";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { type Finding, type JobReport, type VerifiedOptions, verified } from "../../client/index.ts";
 import { Client, openStore } from "../support/client.ts";
-import { MODEL, SLOW_MODEL } from "../support/service.ts";
-import { sharedStack } from "../support/sharing.ts";
+import { MODEL, SLOW_MODEL } from "../support/service-stack.ts";
+import { sharedStack } from "../support/shared-fixtures.ts";
 import { STOCK_CLIENTS } from "../support/stock-clients.ts";
 
 const stack = await sharedStack("service");

@@ -15,8 +15,8 @@ import { chainReader } from "../support/chain-reader.ts";
 import { openStore } from "../support/client.ts";
 import { richAccount } from "../support/gas.ts";
 import { Part, ROOT } from "../support/processes.ts";
-import { MODEL } from "../support/service.ts";
-import { type SharedStack, sharedStack } from "../support/sharing.ts";
+import { MODEL } from "../support/service-stack.ts";
+import { type SharedStack, sharedStack } from "../support/shared-fixtures.ts";
 import { plainEnv } from "../support/stack.ts";
 
 const run = promisify(execFile);

@@ -7,7 +7,7 @@ import { statusName } from "../../verify/story.ts";
 import { eventually } from "../support/api-client.ts";
 import { chainReader } from "../support/chain-reader.ts";
 import { Client, openStore } from "../support/client.ts";
-import { sharedStack } from "../support/sharing.ts";
+import { sharedStack } from "../support/shared-fixtures.ts";
 import { HostileOperator } from "./support/hostile-operator.ts";
 import { MODEL } from "./support/hostile-stack.ts";
 import { LIES, slug, type Told } from "./support/lies.ts";

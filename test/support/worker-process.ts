@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { Part, ROOT } from "./processes.ts";
-import type { SharedStack } from "./sharing.ts";
+import type { SharedStack } from "./shared-fixtures.ts";
 import { plainEnv } from "./stack.ts";
 
 /** Starts the process of worker `number` (from 1), which the stack has registered and not started; `env` has further settings. */

@@ -5,7 +5,7 @@ import { PATHS } from "../../shared/web-paths.ts";
 import { chat } from "../support/api-client.ts";
 import { Client, openStore } from "../support/client.ts";
 import { it as base, describeInBrowser } from "./support/browser.ts";
-import { MODEL } from "./support/service.ts";
+import { MODEL } from "./support/web-stack.ts";
 
 /** Bytes of the page, its scripts and its styles, each as gzip leaves it. */
 const MOST = 120_000;

@@ -7,8 +7,8 @@ import type { Latest } from "../../web/src/data/types.ts";
 import { chat } from "../support/api-client.ts";
 import { Client, openStore } from "../support/client.ts";
 import { it as base, describeInBrowser } from "./support/browser.ts";
-import { MODEL } from "./support/service.ts";
 import type { Visitor } from "./support/visitor.ts";
+import { MODEL } from "./support/web-stack.ts";
 
 /** The README's pictures: `npm run pictures`. */
 const [PLAYGROUND, VERDICT] = ["playground", "verdict"].map((name) =>

@@ -11,8 +11,8 @@ import { openStore } from "../support/client.ts";
 import { giveGas } from "../support/gas.ts";
 import { Receiver } from "../support/receiver.ts";
 import { describeInBrowser, inSteps, it, type WebStack } from "./support/browser.ts";
-import { MODEL } from "./support/service.ts";
 import type { Visitor } from "./support/visitor.ts";
+import { MODEL } from "./support/web-stack.ts";
 
 /** What one short request to the model costs. */
 const PRICE = 2;

@@ -32,8 +32,8 @@ import { mined } from "../support/mined.ts";
 import { startTestStack } from "../support/stack.ts";
 import { testContract } from "../support/test-contract.ts";
 import { it as base, describeInBrowser, inSteps, type WebStack } from "./support/browser.ts";
-import { MODEL } from "./support/service.ts";
 import type { Visitor } from "./support/visitor.ts";
+import { MODEL } from "./support/web-stack.ts";
 
 // biome-ignore lint/correctness/noEmptyPattern: vitest reads from the pattern which fixtures this one needs
 const it = base.extend("stack", { scope: "file" }, async ({}, { onCleanup }): Promise<WebStack> => {

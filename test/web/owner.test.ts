@@ -4,8 +4,8 @@ import { chat } from "../support/api-client.ts";
 import { Client, openStore } from "../support/client.ts";
 import { answer, Receiver } from "../support/receiver.ts";
 import { describeInBrowser, it } from "./support/browser.ts";
-import { MODEL } from "./support/service.ts";
 import type { Visitor } from "./support/visitor.ts";
+import { MODEL } from "./support/web-stack.ts";
 
 describeInBrowser("a client at its own pages", () => {
   let client: Client;

@@ -5,10 +5,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { parseDeployment } from "../../protocol/deployment.ts";
 import { apiClient, chat } from "../support/api-client.ts";
 import { Client, openStore } from "../support/client.ts";
-import { type SharedStack, sharedStack } from "../support/sharing.ts";
+import { type SharedStack, sharedStack } from "../support/shared-fixtures.ts";
 import { type ContractWallet, deployContractWallet } from "./support/contract-wallet.ts";
-import { MODEL } from "./support/service.ts";
 import { WebClient } from "./support/web-client.ts";
+import { MODEL } from "./support/web-stack.ts";
 
 const MINUTE = 60_000;
 /** A wallet that has no credits. */

@@ -22,8 +22,8 @@ import { Client, openStore } from "../support/client.ts";
 import { giveGas } from "../support/gas.ts";
 import { mined } from "../support/mined.ts";
 import { describeInBrowser, it, type WebStack } from "./support/browser.ts";
-import { MODEL as USED_MODEL } from "./support/service.ts";
 import type { Visitor } from "./support/visitor.ts";
+import { MODEL as USED_MODEL } from "./support/web-stack.ts";
 
 /** Hosted by no worker of the suite, and asked for by no other test. */
 const MODEL = "mistral-7b-instruct";

@@ -2,7 +2,7 @@ import { afterAll } from "vitest";
 import { type ApiClient, eventually } from "../../support/api-client.ts";
 import { Client, openStore } from "../../support/client.ts";
 import { Receiver } from "../../support/receiver.ts";
-import { sharedStack } from "../../support/sharing.ts";
+import { sharedStack } from "../../support/shared-fixtures.ts";
 
 /** What a test file has: the shared stack `service`, its database, and a client of the file's own with these credits. */
 export async function openService(credits = 1_000) {

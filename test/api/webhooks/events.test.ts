@@ -6,7 +6,7 @@ import { setLowCreditThreshold } from "../../../api/webhooks/receivers.ts";
 import { chat, eventually } from "../../support/api-client.ts";
 import { Client } from "../../support/client.ts";
 import type { Received } from "../../support/receiver.ts";
-import { MODEL } from "../../support/service.ts";
+import { MODEL } from "../../support/service-stack.ts";
 import { contextOf } from "../../support/webhook-service.ts";
 import { openWebhooks } from "../support/service.ts";
 

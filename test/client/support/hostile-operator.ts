@@ -16,7 +16,7 @@ import { type Completion, compactSignature, escrowDomain, jobMessageTypes } from
 import { giveGas } from "../../support/gas.ts";
 import { mined } from "../../support/mined.ts";
 import { SECOND_KEY } from "../../support/second-gateway.ts";
-import type { SharedStack } from "../../support/sharing.ts";
+import type { SharedStack } from "../../support/shared-fixtures.ts";
 import { PLAYED } from "./hostile-stack.ts";
 
 /**

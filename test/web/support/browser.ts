@@ -2,7 +2,7 @@
 import { chromium } from "playwright-core";
 import type { PrivateKeyAccount } from "viem";
 import { it as base, beforeEach, describe } from "vitest";
-import { sharedBrowser, sharedStack } from "../../support/sharing.ts";
+import { sharedBrowser, sharedStack } from "../../support/shared-fixtures.ts";
 import type { Stack } from "../../support/stack.ts";
 import { hasBrowser } from "./chromium.ts";
 import { type Look, Visitor } from "./visitor.ts";
@@ -20,7 +20,7 @@ export function inSteps(): void {
   });
 }
 
-/** `stack`: the shared one. `browser`: the shared one. `open`: a person with this wallet, in a window that the file's end closes. */
+/** `stack`, `browser`: the shared ones. `open`: a person with this wallet, in a window that the file's end closes. */
 export const it = base
   .extend("stack", { scope: "file" }, (): Promise<WebStack> => sharedStack("web"))
   // biome-ignore lint/correctness/noEmptyPattern: vitest reads from the pattern which fixtures this one needs

@@ -13,6 +13,8 @@ import { type Stack, startTestStack, type TestStackOptions } from "./stack.ts";
 /** What a test file knows of a shared stack: plain data, and no way to kill or reconfigure a part. */
 export type SharedStack = KnownStack & Pick<Stack, "deploymentFile" | "workers"> & { dataDir: string };
 
+type Name = "service" | "hostile" | "web" | "browser";
+
 /** What the files may know, as JSON, and what ends it. */
 type Started = { known: unknown; stop: () => Promise<void> };
 
@@ -31,11 +33,11 @@ export const stackOf = (given: TestStackOptions) => async (): Promise<Started> =
 };
 
 /** What Vitest calls before a project's files: nothing is started yet. */
-export function share(starts: Record<string, () => Promise<Started>>) {
+export function share(starts: Record<Name, () => Promise<Started>>) {
   return async ({ provide }: TestProject): Promise<() => Promise<void>> => {
-    const started = new Map<string, Promise<Started>>();
-    const start = (name: string): Promise<Started> => {
-      const running = started.get(name) ?? starts[name]?.() ?? Promise.reject(new Error("nobody shares it"));
+    const started = new Map<Name, Promise<Started>>();
+    const start = (name: Name): Promise<Started> => {
+      const running = started.get(name) ?? starts[name]();
       started.set(name, running);
       return running;
     };
@@ -46,7 +48,8 @@ export function share(starts: Record<string, () => Promise<Started>>) {
     };
     const server = createServer(async (request, response) => {
       try {
-        const answer = request.method === "DELETE" ? await stop() : (await start((request.url ?? "").slice(1))).known;
+        const name = request.url?.slice(1) as Name;
+        const answer = request.method === "DELETE" ? await stop() : (await start(name)).known;
         response.end(JSON.stringify(answer));
       } catch (error) {
         response.writeHead(500).end(error instanceof Error ? error.message : String(error));
@@ -63,12 +66,12 @@ export function share(starts: Record<string, () => Promise<Started>>) {
 }
 
 /** The shared stack of this name, running. */
-export const sharedStack = (name: "service" | "hostile" | "web"): Promise<SharedStack> => shared(name);
+export const sharedStack = (name: Exclude<Name, "browser">): Promise<SharedStack> => shared(name);
 
 /** The WebSocket address of the shared browser, running. */
 export const sharedBrowser = (): Promise<string> => shared("browser");
 
-async function shared<Known>(name: string): Promise<Known> {
+async function shared<Known>(name: Name): Promise<Known> {
   const response = await fetch(`${inject("shared")}/${name}`);
   if (!response.ok) throw new Error(`the shared ${name} did not start: ${await response.text()}`);
   return (await response.json()) as Known;
