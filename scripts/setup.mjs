@@ -29,6 +29,8 @@ import { fileURLToPath } from "node:url";
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
 const MODULES = join(ROOT, "node_modules");
 const STAMP = join(MODULES, ".installed.json");
+const LOCK_FILE = join(ROOT, "package-lock.json");
+const SHRINKWRAP = join(ROOT, "npm-shrinkwrap.json");
 const LOCK = join(ROOT, ".data", "install.lock");
 
 /** The holder of the lock touches it each second. One that has not for so long is gone, even if another process has its number. */
@@ -51,9 +53,7 @@ const HINTS = [
 
 /** What the stamp says after a complete install. npm chooses native packages by platform, so the platform is part of it. */
 const stamp = (omitted) => {
-  const lock = createHash("sha256")
-    .update(readFileSync(join(ROOT, "package-lock.json")))
-    .digest("hex");
+  const lock = createHash("sha256").update(readFileSync(LOCK_FILE)).digest("hex");
   return JSON.stringify({ lock, platform: `${process.platform}-${process.arch}`, omitted });
 };
 
@@ -106,11 +106,14 @@ async function install() {
     for (let left = 2; ; left--) {
       // What an interrupted install left makes the next one fail.
       await rm(MODULES, { recursive: true, force: true, maxRetries: 10 });
+      if (left > 1) await nameAddresses(env);
+      else rmSync(SHRINKWRAP, { force: true });
       const { code, output } = await run("npm", [...node, "ci", "--ignore-scripts", "--loglevel=error"], env);
       if (code === 0) return complete("");
       const hint = HINTS.find(([pattern]) => pattern.test(output))?.[1];
       const said = output.split("\n").filter((line) => line.trim() && !/^npm error\s*$/.test(line));
-      if (hint === undefined && left > 1) {
+      const mayHelp = hint === undefined || /E404/.test(output);
+      if (mayHelp && left > 1) {
         console.log(`npm ci failed, and is tried once more: ${said[0] ?? `code ${code}`}`);
         continue;
       }
@@ -120,6 +123,23 @@ async function install() {
   } finally {
     clearInterval(progress);
   }
+}
+
+/**
+ * Writes where this machine's registry has each package. package-lock.json names no registry, so npm would first ask for the metadata of
+ * each package, which takes a third of the installation. npm prefers this file while it is there. The second try goes without it: a
+ * registry may have other addresses.
+ */
+async function nameAddresses(env) {
+  const { code, output } = await run("npm", ["config", "get", "registry"], env);
+  if (code !== 0) return;
+  const lock = JSON.parse(readFileSync(LOCK_FILE, "utf8"));
+  for (const [folder, locked] of Object.entries(lock.packages)) {
+    if (!locked.integrity) continue;
+    const name = locked.name ?? folder.split("node_modules/").at(-1);
+    locked.resolved = new URL(`${name}/-/${name.split("/").at(-1)}-${locked.version}.tgz`, output.trim()).href;
+  }
+  writeFileSync(SHRINKWRAP, JSON.stringify(lock));
 }
 
 /** The npm that runs now. It has a process group of its own, so that it can be ended with all it started. */
@@ -176,6 +196,7 @@ async function takeLock() {
   }, 1_000);
   return () => {
     clearInterval(touch);
+    rmSync(SHRINKWRAP, { force: true });
     rmSync(LOCK, { force: true });
   };
 }

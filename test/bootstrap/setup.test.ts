@@ -1,5 +1,9 @@
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import { once } from "node:events";
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -64,6 +68,45 @@ describe("scripts/setup.mjs", () => {
     write("package-lock.json", { ...LOCK, version: "1.0.1" });
     expect((await setUp()).output).toContain("Installed the packages in ");
   });
+
+  for (const [registry, addressOf, asked] of [
+    [
+      "for the package alone, although the lock file names no address",
+      "/two/-/two-1.0.0.tgz",
+      ["/two/-/two-1.0.0.tgz"],
+    ],
+    ["for the address, where it has one of its own", "/files/two", ["/two/-/two-1.0.0.tgz", "/two", "/files/two"]],
+  ] as const)
+    it(`asks a registry ${registry}`, async () => {
+      mkdirSync(path("two"));
+      write("two/package.json", { name: "two", version: "1.0.0" });
+      execFileSync("npm", ["pack", "./two"], { cwd: root, stdio: "ignore" });
+      const file = readFileSync(path("two-1.0.0.tgz"));
+      const integrity = `sha512-${createHash("sha512").update(file).digest("base64")}`;
+      const requests: string[] = [];
+      const server = createServer(({ url = "" }, response) => {
+        requests.push(url);
+        const dist = { integrity, tarball: `${host}${addressOf}` };
+        if (url === addressOf) response.end(file);
+        else if (url === "/two")
+          response.end(JSON.stringify({ name: "two", versions: { "1.0.0": { name: "two", version: "1.0.0", dist } } }));
+        else response.writeHead(404).end("{}");
+      }).listen(0, "127.0.0.1");
+      await once(server, "listening");
+      const host = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+      const project = { ...PACKAGE, dependencies: { two: "1.0.0" } };
+      write("package.json", project);
+      write("package-lock.json", {
+        ...LOCK,
+        packages: { "": project, "node_modules/two": { version: "1.0.0", integrity } },
+      });
+      const env = { npm_config_registry: host, npm_config_cache: path("cache"), npm_config_audit: "false" };
+      expect(await setUp([], env)).toMatchObject({ code: 0 });
+      server.close();
+      expect(existsSync(path("node_modules/two/package.json"))).toBe(true);
+      expect(requests).toEqual(asked);
+      expect(existsSync(path("npm-shrinkwrap.json"))).toBe(false);
+    });
 
   it("begins again after an interrupted install, whose process holds the lock no more", async () => {
     mkdirSync(path("node_modules/half"), { recursive: true });
