@@ -1,7 +1,7 @@
 /** The gateway process: `node api/main.ts`. Settings come from the environment (api/config.ts). */
 import type { Server } from "node:http";
 import { limitConnectionsEach } from "../shared/connections.ts";
-import { outliveLostOutput } from "../shared/process.ts";
+import { keepCompiled, outliveLostOutput } from "../shared/process.ts";
 import { startTracing } from "../shared/tracing.ts";
 import { createApp } from "./app.ts";
 import { type Config, readConfig } from "./config.ts";
@@ -36,6 +36,7 @@ async function main(): Promise<void> {
   const gateway = await startGateway(config, pool, logger, fatal);
   const server = await listen(gateway);
   logger.info({ url: config.BASE_URL }, "the gateway is ready");
+  keepCompiled();
 
   let stopping = false;
   const stop = async (signal: string) => {

@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import type pg from "pg";
 import type { PublicClient } from "viem";
 import { INDEX_SCHEMA } from "../protocol/index-schema.ts";
-import { outliveLostOutput } from "../shared/process.ts";
+import { keepCompiled, outliveLostOutput } from "../shared/process.ts";
 import { redactOutput } from "../shared/redact.ts";
 import { authorizeRequests, type Environment, hiding, LaunchError, readEnvironment } from "./launch/environment.ts";
 import { startHeadFeed } from "./launch/head-feed.ts";
@@ -135,6 +135,7 @@ async function runPonder({ host, port, logLevel }: Environment, schema: string):
 async function tidyWhenReady(client: pg.Client, schema: string): Promise<void> {
   while (!(await isReady(client, schema))) await new Promise((resolve) => setTimeout(resolve, 200));
   log(`ready after ${seconds()}`);
+  keepCompiled();
   await dropOldBuilds(client, schema, log);
 }
 

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Hex } from "viem";
 import type { Health } from "../protocol/dispatch.ts";
-import { outliveLostOutput } from "../shared/process.ts";
+import { keepCompiled, outliveLostOutput } from "../shared/process.ts";
 import { withoutLogin } from "../shared/redact.ts";
 import { startTracing } from "../shared/tracing.ts";
 import { type Backend, modelsFault } from "./backends/backend.ts";
@@ -48,6 +48,7 @@ export async function serve(config: Config, { flags, values }: Invocation, termi
   }
   if (fault !== null) log.warn(fault);
   const worker = await startWorker({ config, chain, backend, privateKey, log });
+  keepCompiled();
 
   let stopping = false;
   const onSignal = (signal: NodeJS.Signals): void => {
