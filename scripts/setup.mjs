@@ -106,14 +106,14 @@ async function install() {
     for (let left = 2; ; left--) {
       // What an interrupted install left makes the next one fail.
       await rm(MODULES, { recursive: true, force: true, maxRetries: 10 });
+      rmSync(SHRINKWRAP, { force: true });
       if (left > 1) await nameAddresses(env);
-      else rmSync(SHRINKWRAP, { force: true });
       const { code, output } = await run("npm", [...node, "ci", "--ignore-scripts", "--loglevel=error"], env);
       if (code === 0) return complete("");
       const hint = HINTS.find(([pattern]) => pattern.test(output))?.[1];
       const said = output.split("\n").filter((line) => line.trim() && !/^npm error\s*$/.test(line));
-      const mayHelp = hint === undefined || /E404/.test(output);
-      if (mayHelp && left > 1) {
+      // With a hint, the same will fail again; but these two may come of an address that was guessed.
+      if (left > 1 && (hint === undefined || /E404|EINTEGRITY/.test(output))) {
         console.log(`npm ci failed, and is tried once more: ${said[0] ?? `code ${code}`}`);
         continue;
       }
@@ -126,18 +126,19 @@ async function install() {
 }
 
 /**
- * Writes where this machine's registry has each package. package-lock.json names no registry, so npm would first ask for the metadata of
- * each package, which takes a third of the installation. npm prefers this file while it is there. The second try goes without it: a
- * registry may have other addresses.
+ * Writes where registries usually have each package. package-lock.json names no registry, so npm would first ask for the metadata of each
+ * package, which takes a third of the installation. npm prefers this file while it is there. The second try goes without it, as a registry
+ * may have other addresses. npm would leave out an optional package that is not found, so npm looks for those itself.
  */
 async function nameAddresses(env) {
-  const { code, output } = await run("npm", ["config", "get", "registry"], env);
-  if (code !== 0) return;
+  const { output } = await run("npm", ["config", "get", "registry", "--loglevel=silent"], env);
+  const registry = output.trim().replace(/\/*$/, "/");
+  if (!URL.canParse(registry)) return;
   const lock = JSON.parse(readFileSync(LOCK_FILE, "utf8"));
   for (const [folder, locked] of Object.entries(lock.packages)) {
-    if (!locked.integrity) continue;
+    if (!locked.integrity || locked.resolved || locked.optional) continue;
     const name = locked.name ?? folder.split("node_modules/").at(-1);
-    locked.resolved = new URL(`${name}/-/${name.split("/").at(-1)}-${locked.version}.tgz`, output.trim()).href;
+    locked.resolved = `${registry}${name}/-/${name.split("/").at(-1)}-${locked.version}.tgz`;
   }
   writeFileSync(SHRINKWRAP, JSON.stringify(lock));
 }
@@ -225,6 +226,8 @@ function read(file) {
 async function main(mode) {
   if (mode === "--installed") {
     const omitted = process.env.npm_config_omit ?? "";
+    // A killed installation has left it, and npm has read it instead of package-lock.json.
+    if (existsSync(SHRINKWRAP)) return rmSync(SHRINKWRAP);
     // Without native packages that npm has left out there is no complete installation.
     if (omitted === "dev" || (omitted === "" && isNew(OWN_VERSION))) complete(omitted);
     return;
@@ -234,7 +237,7 @@ async function main(mode) {
   const release = await takeLock();
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
     process.once(signal, () => {
-      if (npm?.exitCode === null) process.kill(-npm.pid, "SIGKILL");
+      if (npm?.exitCode === null && npm.signalCode === null) process.kill(-npm.pid, "SIGKILL");
       release();
       process.exit(130);
     });

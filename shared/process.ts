@@ -77,8 +77,8 @@ export function outliveLostOutput(): void {
 }
 
 /**
- * Writes what V8 has compiled for the next start, where NODE_COMPILE_CACHE names a folder: a process that is killed later would not. Node
- * before 22.10 cannot.
+ * Writes what V8 has compiled for the next start, where NODE_COMPILE_CACHE names a folder. Node alone writes it at an orderly exit, which a
+ * killed process does not have. Versions before 22.10 cannot write it earlier.
  */
 export const keepCompiled = (): void => module.flushCompileCache?.();
 

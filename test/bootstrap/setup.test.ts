@@ -69,15 +69,17 @@ describe("scripts/setup.mjs", () => {
     expect((await setUp()).output).toContain("Installed the packages in ");
   });
 
-  for (const [registry, addressOf, asked] of [
-    [
-      "for the package alone, although the lock file names no address",
-      "/two/-/two-1.0.0.tgz",
-      ["/two/-/two-1.0.0.tgz"],
-    ],
-    ["for the address, where it has one of its own", "/files/two", ["/two/-/two-1.0.0.tgz", "/two", "/files/two"]],
-  ] as const)
-    it(`asks a registry ${registry}`, async () => {
+  const USUAL = "/npm/two/-/two-1.0.0.tgz";
+  for (const [what, { address, optional = false, asked }] of Object.entries({
+    "for a package alone, although the lock file names no address": { address: USUAL, asked: [USUAL] },
+    "for an address, where it has one of its own": { address: "/files/two", asked: [USUAL, "/npm/two", "/files/two"] },
+    "for the address of what npm would leave out": {
+      address: "/files/two",
+      optional: true,
+      asked: ["/npm/two", "/files/two"],
+    },
+  }))
+    it(`asks a registry ${what}`, async () => {
       mkdirSync(path("two"));
       write("two/package.json", { name: "two", version: "1.0.0" });
       execFileSync("npm", ["pack", "./two"], { cwd: root, stdio: "ignore" });
@@ -86,27 +88,45 @@ describe("scripts/setup.mjs", () => {
       const requests: string[] = [];
       const server = createServer(({ url = "" }, response) => {
         requests.push(url);
-        const dist = { integrity, tarball: `${host}${addressOf}` };
-        if (url === addressOf) response.end(file);
-        else if (url === "/two")
-          response.end(JSON.stringify({ name: "two", versions: { "1.0.0": { name: "two", version: "1.0.0", dist } } }));
+        const dist = { integrity, tarball: `${host}${address}` };
+        const two = { name: "two", versions: { "1.0.0": { name: "two", version: "1.0.0", dist } } };
+        if (url === address) response.end(file);
+        else if (url === "/npm/two") response.end(JSON.stringify(two));
         else response.writeHead(404).end("{}");
       }).listen(0, "127.0.0.1");
       await once(server, "listening");
       const host = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-      const project = { ...PACKAGE, dependencies: { two: "1.0.0" } };
+      const project = {
+        ...PACKAGE,
+        dependencies: {},
+        [optional ? "optionalDependencies" : "dependencies"]: { two: "1.0.0" },
+      };
       write("package.json", project);
       write("package-lock.json", {
         ...LOCK,
-        packages: { "": project, "node_modules/two": { version: "1.0.0", integrity } },
+        packages: { "": project, "node_modules/two": { version: "1.0.0", integrity, ...(optional && { optional }) } },
       });
-      const env = { npm_config_registry: host, npm_config_cache: path("cache"), npm_config_audit: "false" };
+      // Also as a user's npm that tells more than was asked.
+      const env = {
+        npm_config_registry: `${host}/npm`,
+        npm_config_cache: path("cache"),
+        npm_config_audit: "false",
+        npm_config_loglevel: "verbose",
+      };
       expect(await setUp([], env)).toMatchObject({ code: 0 });
       server.close();
       expect(existsSync(path("node_modules/two/package.json"))).toBe(true);
       expect(requests).toEqual(asked);
       expect(existsSync(path("npm-shrinkwrap.json"))).toBe(false);
     });
+
+  it("does not take for complete what npm installed by the file that a killed install left", async () => {
+    mkdirSync(path("node_modules"));
+    write("npm-shrinkwrap.json", LOCK);
+    await setUp(["--installed"]);
+    expect(existsSync(path("npm-shrinkwrap.json"))).toBe(false);
+    expect((await setUp()).output).toContain("Installed the packages in ");
+  });
 
   it("begins again after an interrupted install, whose process holds the lock no more", async () => {
     mkdirSync(path("node_modules/half"), { recursive: true });
