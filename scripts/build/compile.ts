@@ -1,6 +1,8 @@
 /**
  * `npm run compile`: compiles the contracts, then writes the release (contracts/release/), its ABIs (protocol/generated/abi.ts) and the
  * contracts that tests of other folders deploy (test/support/contracts/).
+ *
+ * The compiler runs as it is (solc.mjs). A release is compiled anew: what is compiled already can be of the tests' compiler.
  */
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -11,7 +13,8 @@ import { testContractFiles } from "./test-contracts.ts";
 const root = new URL("../../", import.meta.url);
 process.chdir(fileURLToPath(root));
 
-await hre.tasks.getTask("build").run({ noTests: true });
+process.env["PLAIN_SOLC"] = "1";
+await hre.tasks.getTask("build").run({ noTests: true, force: true });
 const files = [...(await releaseFiles(hre)), ...testContractFiles()];
 for (const folder of ["contracts/release/", "test/support/contracts/"].map((path) => new URL(path, root))) {
   // A contract that is no longer in the list leaves no file behind.
