@@ -2,7 +2,7 @@
  * `npm run compile`: compiles the contracts, then writes the release (contracts/release/), its ABIs (protocol/generated/abi.ts) and the
  * contracts that tests of other folders deploy (test/support/contracts/).
  *
- * The compiler runs as it is (solc.mjs). A release is compiled anew: what is compiled already can be of the tests' compiler.
+ * The compiler runs as it is (solc.mjs), and anew each time: the tests' compiler may have filled the cache.
  */
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";

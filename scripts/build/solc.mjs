@@ -1,9 +1,9 @@
 /**
  * The compiler of the package `solc`, unchanged, with faster calls: the tests' compiler. Where its C++ could catch an exception, it calls a
  * function of JavaScript. `invoke_vii(index, a1, a2)` calls entry `index` of the compiler's table, and notes it if a number is thrown.
- * Here a second WebAssembly module has those of these functions whose values are all 32-bit integers: almost all calls.
+ * Here a second WebAssembly module has each such function whose values are all 32-bit integers: almost all calls.
  *
- * An older Node than 24 runs the compiler as it is, and so does PLAIN_SOLC=1: the release is made so, and the tests compile the same bytes.
+ * The compiler runs as it is with PLAIN_SOLC=1, and under a Node older than 24. The release is made so; tests compile the same bytes.
  */
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -65,7 +65,7 @@ function instanceOf(module, imports) {
   for (const [key, { name }] of replaced) imports.a[key] = second.exports[name];
   const compiler = new Instance(module, imports);
 
-  // The compiler calls what JavaScript adds to its table later, such as a reader of files, by none of these functions.
+  // JavaScript adds entries later, such as a reader of files. The compiler calls those directly, by no function of the second module.
   const own = found(
     "table of functions",
     Object.values(compiler.exports).find((value) => value instanceof Table),

@@ -31,10 +31,16 @@ const PROGRAM = `
 `;
 
 type Output = { errors?: { severity: string; message: string }[]; contracts?: Record<string, object> };
-let printed: { said: Output[]; calls: string; thrown: string };
+type Printed = { said: Output[]; calls: string; thrown: string };
+
+async function run(env: Record<string, string>): Promise<Printed> {
+  const { stdout } = await execa(process.execPath, ["--input-type=module", "-e", PROGRAM], { cwd: ROOT, env });
+  return JSON.parse(stdout);
+}
+
+let printed: Printed;
 beforeAll(async () => {
-  const { stdout } = await execa(process.execPath, ["--input-type=module", "-e", PROGRAM], { cwd: ROOT });
-  printed = JSON.parse(stdout);
+  printed = await run({});
 });
 
 const errorsOf = ({ errors = [] }: Output) =>
@@ -56,7 +62,10 @@ it("compiles on after them", () => {
 
 it("hands on what somebody else throws", () => expect(printed.thrown).toBe("mine"));
 
-it("calls nothing through JavaScript", () => {
+it("calls nothing through JavaScript, unless it shall run as it is", async () => {
   expect(printed.calls).toContain("wasm");
   expect(printed.calls).not.toContain("invoke_");
+  const plain = await run({ PLAIN_SOLC: "1" });
+  expect(plain.calls).toContain("invoke_");
+  expect(plain.said).toEqual(printed.said);
 });
