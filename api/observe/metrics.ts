@@ -102,7 +102,7 @@ export class Metrics {
 
   /** Adds the gauges of the running gateway, and Node's own metrics. */
   observe({ pipeline, runs, head, signerLock, workers, ...chain }: Observed): void {
-    // The event loop's lag is measured by a timer: every 10 ms, as by default, it wakes a gateway at rest more often than all else.
+    // A timer measures the event loop's lag. By default it runs every 10 ms: more often than all else that a gateway does at rest.
     collectDefaultMetrics({ register: this.registry, eventLoopMonitoringPrecision: 50 });
     const perWorker = (read: (state: WorkerState) => number) => () =>
       Object.fromEntries(workers.states().map((state) => [state.worker, read(state)]));

@@ -15,7 +15,7 @@
  * - Statements. Ponder builds each insertion anew, value by value (rows.ts).
  * - Bloom filters. For each block Ponder hashes the names of all events. It also hashes all topics of each log, only to write a log line.
  * - Vite. Ponder starts a development server to read the files of indexer/. Node reads them by itself.
- * - Event loop. Ponder measures its delay every millisecond, which costs three percent of a core at rest. Here it does so every 50.
+ * - Event loop. Ponder measures its delay every millisecond, which costs three percent of a core at rest. Here it does so every 50 ms.
  * - Unused packages. Ponder loads GraphQL, PGlite, telemetry and every chain that viem knows: half of the time of a start.
  */
 import { readFileSync } from "node:fs";

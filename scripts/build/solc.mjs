@@ -3,7 +3,7 @@
  * function of JavaScript. `invoke_vii(index, a1, a2)` calls entry `index` of the compiler's table, and notes it if a number is thrown.
  * Here a second WebAssembly module has each such function whose values are all 32-bit integers: almost all calls.
  *
- * The compiler runs as it is with PLAIN_SOLC=1, and under a Node older than 24. The release is made so; tests compile the same bytes.
+ * With PLAIN_SOLC=1 the compiler runs as it is. The release is made so; tests compile the same bytes.
  */
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -77,7 +77,7 @@ function instanceOf(module, imports) {
 }
 
 function load() {
-  if (JSTag === undefined || process.env["PLAIN_SOLC"] === "1") return require("solc/soljson.js");
+  if (process.env["PLAIN_SOLC"] === "1") return require("solc/soljson.js");
   WebAssembly.Instance = instanceOf;
   try {
     return require("solc/soljson.js");
