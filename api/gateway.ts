@@ -28,9 +28,10 @@ import { bindToDeployment, reencrypt, startHousekeeping } from "./db/upkeep.ts";
 import { DisputeDesk } from "./disputes/desk.ts";
 import { type JobContext, type JobTimes, signAccess } from "./jobs/context.ts";
 import { RunningJobs } from "./jobs/job.ts";
+import { JobEnding } from "./jobs/job-ending.ts";
 import { JobReader } from "./jobs/job-reader.ts";
-import { JobRecord } from "./jobs/job-record.ts";
 import { Recovery } from "./jobs/recovery.ts";
+import { RowUpdater } from "./jobs/row-updater.ts";
 import { TokenCounter } from "./jobs/tokens.ts";
 import { WorkerClient } from "./jobs/worker-client.ts";
 import { WorkerCover } from "./jobs/worker-cover.ts";
@@ -96,8 +97,7 @@ export async function startGateway(
   );
   // Before the pipeline takes up what an earlier process sent: its outcomes go into the rows.
   await store.claimOwn();
-  const refused: JobContext["refused"] = new Map();
-  const record = new JobRecord(store, refused, logger);
+  const rows = new RowUpdater(store, logger);
   const times = await readTimes(rpc, config);
   const settleWithin = times.completion + times.inclusion;
   const balances = new Balances({ rpc, pool, escrow, head, settleWithin });
@@ -124,7 +124,7 @@ export async function startGateway(
     { batchGas: config.BATCH_GAS, sendsPerSecond: config.SENDS_PER_SECOND },
   );
   pipeline.onMined((batch) => balances.observe(batch));
-  pipeline.onMined(record.observe);
+  pipeline.onMined(rows.observe);
   pipeline.onMined(({ fee, eventsByJob }) => {
     metrics.gas.inc(Number(formatEther(fee)));
     for (const { name, args } of [...eventsByJob.values()].flat())
@@ -165,6 +165,19 @@ export async function startGateway(
 
   // Jobs and disputes.
   const tokens = new TokenCounter();
+  const ending = new JobEnding({
+    pipeline,
+    store,
+    rows,
+    workers,
+    balances,
+    head,
+    times,
+    cipher: ciphers.answers,
+    outputRetentionHours: config.OUTPUT_RETENTION_HOURS,
+    dispute: (jobId, wallet) => desk.withheld(jobId, wallet),
+    logger,
+  });
   const jobs: JobContext = {
     account,
     operator,
@@ -184,10 +197,10 @@ export async function startGateway(
     tokens,
     client,
     store,
-    record,
+    rows,
+    ending,
     cipher: ciphers.answers,
     outputRetentionHours: config.OUTPUT_RETENTION_HOURS,
-    refused,
     logger,
   };
   const jobReader = new JobReader(pool, escrow);
@@ -209,7 +222,6 @@ export async function startGateway(
     indexIsWhole: () => index.indexedUntil === null,
     contextWindow: (model) => directory.contextWindow(model),
     isRunning: (jobId) => runs.has(jobId),
-    dispute: (jobId, wallet) => desk.withheld(jobId, wallet),
     signer: signerLock,
   });
   const idempotency = new IdempotencyStore(pool);
@@ -242,7 +254,7 @@ export async function startGateway(
     const alsoStopped = [webhooks.stop(timeoutMs), stopHousekeeping()];
     store.hurry();
     await runs.ended(timeoutMs);
-    recovery.stop();
+    await recovery.stop(timeoutMs);
     desk.stop();
     index.stop();
     await pipeline.stop(timeoutMs);

@@ -38,6 +38,11 @@ export const FAILURE_REASONS = [
 ] as const;
 export type FailureReasonName = (typeof FAILURE_REASONS)[number];
 
+/** Name → number on chain. */
+export function failureReason(name: FailureReasonName): FailureReason {
+  return FAILURE_REASONS.indexOf(name) as FailureReason;
+}
+
 /** Outcomes of a dispute by their number on chain (`Ruling`). */
 export const Ruling = { None: 0, WorkerAtFault: 1, GatewayAtFault: 2, Rejected: 3 } as const;
 

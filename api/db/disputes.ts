@@ -13,8 +13,8 @@ const REQUEST = {
 };
 export type DisputeRequest = RowOf<typeof REQUEST>;
 
-/** How a request was answered: `outcome` is `opened`, `equal` or a reason of refusal; null while it was not. */
-const ANSWERED = { ...REQUEST, outcome: column<string | null>(), disputeTx: column<Hex | null>() };
+/** How a request was answered: `outcome` is `opened`, `equal` or a reason of refusal; null while it was not. The job's row has the transaction. */
+const ANSWERED = { ...REQUEST, outcome: column<string | null>() };
 export type AnsweredRequest = RowOf<typeof ANSWERED>;
 
 const SELECT = `SELECT ${select(ANSWERED)} FROM dispute_request`;
@@ -43,7 +43,6 @@ export class DisputeStore {
              VALUES ($1, $2, $3, $4, $5)
              ON CONFLICT (job_id) DO UPDATE SET outcome = NULL, received_hash = EXCLUDED.received_hash,
                arrived_at = CASE WHEN ${repeated} THEN d.arrived_at ELSE EXCLUDED.arrived_at END,
-               dispute_tx = CASE WHEN ${repeated} THEN d.dispute_tx END,
                gateway = CASE WHEN ${kept} THEN d.gateway ELSE EXCLUDED.gateway END,
                updated_at = CASE WHEN ${kept} THEN d.updated_at ELSE now() END
              WHERE ${repeated} OR NOT (${kept})
@@ -57,14 +56,13 @@ export class DisputeStore {
   async answer(
     { jobId, receivedHash, gateway }: Pick<DisputeRequest, "jobId" | "receivedHash" | "gateway">,
     outcome: string,
-    disputeTx: Hex | null,
   ): Promise<boolean> {
     const { rowCount } = await this.#pool.query({
       name: "dispute-answer",
-      text: `UPDATE dispute_request SET outcome = $4, dispute_tx = $5, updated_at = now()
+      text: `UPDATE dispute_request SET outcome = $4, updated_at = now()
              WHERE job_id = $1 AND received_hash = $2
                AND (gateway = $3 AND outcome IS NULL OR $4 = 'opened' AND outcome IS DISTINCT FROM 'opened')`,
-      values: [toApiJobId(jobId), receivedHash, gateway.toLowerCase(), outcome, disputeTx],
+      values: [toApiJobId(jobId), receivedHash, gateway.toLowerCase(), outcome],
     });
     return rowCount === 1;
   }

@@ -10,7 +10,7 @@
  *   left      any                                   the same    the client's connection ended, and what it had been sent; the job is charged all the same.
  *                                                               Written with the end of the job, if that comes soon
  *   refused   any                                   the same    the client got an error: `failure` says why, and nobody may charge it
- *   proven    settling                              the same    the worker proved the kept answer on chain: it is charged all the same
+ *   withdraw  settling                              the same    the worker proved the kept answer on chain, so the refusal is withdrawn
  *   answered  any that is not over                  settling    answer and signed Completion; a crash after it loses nothing
  *   ended     any                                   settled, failed, refunded, unlocked (never locked)
  *   reopen    settled, failed, refunded, unlocked   the one before: a reorganisation took the end back
@@ -23,7 +23,7 @@ import { randomUUID } from "node:crypto";
 import type pg from "pg";
 import type { Address, Hex } from "viem";
 import { toApiJobId } from "../../protocol/job-id.ts";
-import type { JobState } from "../../protocol/job-status.ts";
+import type { FailureReasonName, JobState } from "../../protocol/job-status.ts";
 import type { Completion } from "../../protocol/messages.ts";
 import type { Tier } from "../../protocol/tiers.ts";
 import { WriteLane } from "../../shared/write-lane.ts";
@@ -32,7 +32,8 @@ import { CHAIN_JOB_ID, column, type Reader, type RowOf, select, snakeCase } from
 /** `locking` and `unlocked` are the gateway's own: a client never sees a job in them. */
 export type StoredState = Exclude<JobState, "disputed"> | "locking" | "unlocked";
 /** What a claim sets: the client that waited for the process before has no answer. */
-const CLIENT_LOST = `failure = CASE WHEN repeatable OR client_left THEN failure
+const CLIENT_LOST = `failure_reason = CASE WHEN repeatable OR client_left OR failure IS NOT NULL THEN failure_reason ELSE 'answer_lost' END,
+                     failure = CASE WHEN repeatable OR client_left THEN failure
                                     ELSE COALESCE(failure, 'the gateway ended while its client waited') END`;
 const UNFINISHED = "('locking', 'pending', 'processing', 'settling')";
 
@@ -75,6 +76,8 @@ const JOB = {
   disputeTx: column<Hex | null>(),
   /** Why its client got an error. No gateway settles a job that has one, unless its worker proved the answer on chain. */
   failure: column<string | null>(),
+  /** The reason of that on chain; `timeout` is refunded. Null without `failure`, and for a job that was never locked. */
+  failureReason: column<FailureReasonName | "timeout" | null>(),
 };
 export type StoredJob = RowOf<typeof JOB>;
 
@@ -134,6 +137,8 @@ export const newJobsJson = (jobs: readonly NewJob[]): string =>
 type LockedStep = { jobId: Hex; escrowTx: Hex; lockedAt: number; credits: number };
 /** A worker and the attempt that it is offered, or has `acknowledged`. */
 type TakenStep = { jobId: Hex; worker: Address; attempt: number; acknowledged: boolean };
+/** Why the client of a job got an error: the reason on chain, and words for the operator. */
+type RefusedStep = { jobId: Hex; reason: FailureReasonName | "timeout"; why: string };
 /** The text that a client had been sent when its connection ended. */
 type LeftStep = { jobId: Hex; sentHash: Hex; sentComplete: boolean };
 export type AnsweredStep = {
@@ -186,10 +191,11 @@ const LEFT: Step<LeftStep> = {
   set: "client_left = true, sent_hash = new.sent_hash, sent_complete = new.sent_complete",
 };
 
-const REFUSED: Step<{ jobId: Hex; why: string }> = {
+const REFUSED: Step<RefusedStep> = {
   name: "refused",
-  types: { why: "text" },
-  set: "failure = COALESCE(job.failure, new.why)",
+  types: { reason: "text", why: "text" },
+  set: `failure_reason = CASE WHEN job.failure IS NULL THEN new.reason ELSE job.failure_reason END,
+        failure = COALESCE(job.failure, new.why)`,
 };
 
 const ANSWERED: Step<AnsweredStep> = {
@@ -273,7 +279,7 @@ export class JobStore {
     locked: WriteLane<LockedStep>;
     taken: WriteLane<TakenStep>;
     left: WriteLane<LeftStep>;
-    refused: WriteLane<{ jobId: Hex; why: string }>;
+    refused: WriteLane<RefusedStep>;
     answered: WriteLane<AnsweredStep>;
     ended: WriteLane<EndedStep>;
   };
@@ -336,8 +342,8 @@ export class JobStore {
     for (const { write } of this.#leaves.values()) write();
   }
 
-  async refused(jobId: Hex, why: string): Promise<void> {
-    await this.#lanes.refused.add({ jobId, why });
+  async refused(step: RefusedStep): Promise<void> {
+    await this.#lanes.refused.add(step);
   }
 
   async answered(step: AnsweredStep): Promise<void> {
@@ -355,7 +361,7 @@ export class JobStore {
   }
 
   /** Makes a write until it succeeds, the row is lost, or `until` (ms since the epoch) is over; then rejects with the last error. */
-  async insist(until: number, write: () => Promise<void>, report: (error: unknown) => void): Promise<void> {
+  async retry(until: number, write: () => Promise<void>, report: (error: unknown) => void): Promise<void> {
     for (;;) {
       try {
         return await write();
@@ -367,7 +373,7 @@ export class JobStore {
     }
   }
 
-  /** Notes the transaction with which this process opened a dispute. Any process may: the job is over for the one that ran it. */
+  /** Notes the transaction with which this service opened a dispute. Any process may: the job is over for the one that ran it. */
   async disputed(jobId: Hex, disputeTx: Hex): Promise<void> {
     await this.#pool.query("UPDATE job SET dispute_tx = $2, updated_at = now() WHERE job_id = $1", [
       toApiJobId(jobId),
@@ -377,7 +383,7 @@ export class JobStore {
 
   /**
    * The chain took operations of these jobs back, or mined them elsewhere, where they can have come to something else. Jobs of this signer that
-   * were over are unfinished again; a dispute may be none. Their owner claims them, if another process has had them. `failure` stays, so that a refused job is never charged, and
+   * were over are unfinished again, and this process's; a dispute may be none. `failure` stays, so that a refused job is never charged, and
    * so does the charge of an answer that is to be settled again.
    */
   async reopen(jobIds: readonly Hex[]): Promise<void> {
@@ -385,10 +391,10 @@ export class JobStore {
       `UPDATE job SET state = CASE WHEN state = 'settled' THEN 'settling' WHEN state = 'unlocked' THEN 'locking'
                                    WHEN state IN ('failed', 'refunded') THEN 'pending' ELSE state END,
                       settlement_tx = NULL, settlement_block = NULL, settled_at = NULL, refund_tx = NULL,
-                      dispute_tx = NULL, updated_at = now()
+                      dispute_tx = NULL, owner = $3, updated_at = now()
        WHERE job_id = ANY($1) AND gateway = $2
          AND (state IN ('settled', 'unlocked', 'failed', 'refunded') OR dispute_tx IS NOT NULL)`,
-      [jobIds.map(toApiJobId), this.#self.gateway.toLowerCase()],
+      [jobIds.map(toApiJobId), this.#self.gateway.toLowerCase(), this.#owner],
     );
   }
 
@@ -472,8 +478,8 @@ export class JobStore {
   }
 
   /** The worker of a job of this process proved its kept answer on chain: it is charged, whatever its client was told, and handed out. */
-  async proven(jobId: Hex): Promise<void> {
-    await this.#pool.query("UPDATE job SET failure = NULL WHERE job_id = $1 AND owner = $2 AND failure IS NOT NULL", [
+  async withdrawRefusal(jobId: Hex): Promise<void> {
+    await this.#pool.query("UPDATE job SET failure = NULL, failure_reason = NULL WHERE job_id = $1 AND owner = $2", [
       toApiJobId(jobId),
       this.#owner,
     ]);

@@ -175,7 +175,7 @@ export class Decider {
     signed: Signed,
     { job, stored }: Disputable,
   ): Promise<Decision | null> {
-    const { pipeline, store, head, operator, logger } = this.#context.jobs;
+    const { pipeline, rows, head, operator, logger } = this.#context.jobs;
     const log = logger.child({ jobId: toApiJobId(jobId), wallet });
     const deadline = job.lockedAt + job.deadline;
     if (head.time >= deadline) return refused("closed_on_chain");
@@ -185,7 +185,7 @@ export class Decider {
     const operation = openDisputeOperation(receivedHash, signed, delivery, deadline * 1000);
     const outcome = await pipeline.submit(operation).mined;
     if (outcome.status === "mined") {
-      await store.disputed(jobId, outcome.hash);
+      await rows.written(jobId);
       log.info({ disputeTx: outcome.hash }, "a dispute was opened");
       return { kind: "opened", tx: outcome.hash, workerHash: signed.completion.proofHash };
     }

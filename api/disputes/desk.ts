@@ -82,7 +82,7 @@ export class DisputeDesk {
     return decision.kind === "refused" ? decision.reason : decision.kind;
   }
 
-  /** What opened the job's dispute. The chain knew it first: our own row or the index has it a moment later, or it stays null. */
+  /** The transaction that opened the job's dispute. The job's row or the index has it a moment after the chain; null if neither has it by then. */
   async #disputeTx(jobId: Hex): Promise<Hex | null> {
     const { jobs, indexed } = this.#context;
     const end = Date.now() + NOTED_MS;
@@ -133,8 +133,7 @@ export class DisputeDesk {
     const { disputes, metrics } = this.#context;
     const decision = await this.#decider.decide(request);
     const outcome = decision.kind === "refused" ? decision.reason : decision.kind;
-    const disputeTx = decision.kind === "opened" ? decision.tx : null;
-    if (!(await disputes.answer(request, outcome, disputeTx))) return this.#elsewhere(request);
+    if (!(await disputes.answer(request, outcome))) return this.#elsewhere(request);
     metrics.disputes.inc({ outcome });
     return decision;
   }
@@ -163,15 +162,16 @@ export class DisputeDesk {
   }
 
   /** The stored answer of another process; null while there is none. */
-  async #decisionOf({ jobId, outcome, disputeTx }: AnsweredRequest): Promise<Decision | null> {
+  async #decisionOf({ jobId, outcome }: AnsweredRequest): Promise<Decision | null> {
     if (outcome === null) return null;
     if (outcome in REFUSALS) return { kind: "refused", reason: outcome as Refusal };
     const { jobs, indexed } = this.#context;
     const stored = await jobs.store.find(jobId);
     const workerHash = stored?.completion?.completion.proofHash ?? (await indexed(jobId))?.proofHash;
     if (!workerHash) throw new ApiError("internal_error", "A decided dispute has no proof to show.");
-    if (outcome === "opened" && disputeTx !== null) return { kind: "opened", tx: disputeTx, workerHash };
-    return { kind: "equal", workerHash };
+    if (outcome === "equal") return { kind: "equal", workerHash };
+    const tx = await this.#disputeTx(jobId);
+    return tx === null ? { kind: "refused", reason: "already_open" } : { kind: "opened", tx, workerHash };
   }
 
   #patience(): Promise<Decision> {

@@ -10,7 +10,8 @@ import type { Operator } from "../chain/operator.ts";
 import type { Pipeline } from "../chain/pipeline.ts";
 import type { Head } from "../chain/rpc.ts";
 import type { JobStore } from "../db/jobs.ts";
-import type { JobRecord } from "./job-record.ts";
+import type { JobEnding } from "./job-ending.ts";
+import type { RowUpdater } from "./row-updater.ts";
 import type { TokenCounter } from "./tokens.ts";
 import type { WorkerClient } from "./worker-client.ts";
 import type { WorkerPool } from "./worker-pool.ts";
@@ -56,10 +57,10 @@ export type JobContext = {
   store: JobStore;
   cipher: Cipher;
   outputRetentionHours: number;
-  /** Writes what our mined transactions say of jobs into their rows. */
-  record: JobRecord;
-  /** Jobs whose client is told that they failed, and why: whatever becomes of them, they are never charged (ending.ts). */
-  refused: Map<Hex, string>;
+  /** Updates the rows of jobs from our mined transactions. */
+  rows: RowUpdater;
+  /** Ends jobs: the one place that charges, fails and refunds them. */
+  ending: JobEnding;
   logger: Logger;
 };
 

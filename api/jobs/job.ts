@@ -1,10 +1,11 @@
 /** A job from its lock to its settlement, run by the process that took its request. */
 import { once } from "node:events";
+import type { Logger } from "pino";
 import type { Address, Hex } from "viem";
 import { type ChatRequest, JobErrorCode, needsOf, RefusalCode } from "../../protocol/dispatch.ts";
 import type { DecodedRevert } from "../../protocol/events.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
-import { FailureReason } from "../../protocol/job-status.ts";
+import { ChainStatus } from "../../protocol/job-status.ts";
 import { inSpan, markFailed } from "../../shared/tracing.ts";
 import type { Model, RegisteredWorker } from "../chain/directory.ts";
 import { accountIn, eventOf, lockAuthorizedOperation, lockOperation, type Outcome } from "../chain/operations.ts";
@@ -16,7 +17,8 @@ import { Answer } from "./answer.ts";
 import { type Answered, isSchemas, runAttempt } from "./attempt.ts";
 import type { SignedAuthorization } from "./authorization.ts";
 import type { JobContext } from "./context.ts";
-import { breakOff, fail, refuse, type Settling, settle, takenOver, timeOut } from "./ending.ts";
+import { type EndingJob, type Settling, takenOver } from "./job-ending.ts";
+import type { Refusal } from "./next-step.ts";
 import { judge, knowsTime } from "./verdict.ts";
 import type { CompletedEvent } from "./worker-client.ts";
 
@@ -64,6 +66,8 @@ export class JobRun {
   #worker: Address | undefined;
   /** Who was offered it, while that is one worker. */
   #onlyWorker: Address | undefined;
+  /** Its mined lock, once that is known. */
+  #held: Lock | undefined;
   /** Gives the room back that was kept for the job at its workers; null where there was none. */
   #leaveRoom: (() => void) | null = null;
 
@@ -74,13 +78,18 @@ export class JobRun {
     this.completed = this.locked
       .then((lock) => {
         input.timings.end("lock");
+        this.#held = lock;
         return this.#run(lock);
       })
       .catch((error) => {
         this.answer.abort();
         if (error instanceof ApiError) throw error;
-        breakOff(context, input.jobId, error);
-        throw error instanceof JobLost ? takenOver(input.jobId, error) : error;
+        if (error instanceof JobLost) {
+          this.#log.error({ err: error }, "another gateway took over a job that ran here, and ends it");
+          throw takenOver(input.jobId, error);
+        }
+        this.#breakOff(error);
+        throw error;
       })
       .finally(() => this.#leaveRoom?.());
     // An answer has a first token; what ends without one rejects both.
@@ -130,7 +139,7 @@ export class JobRun {
     try {
       const { lockedAt } = await this.locked;
       const until = (lockedAt + times.completion + times.inclusion) * 1000;
-      await store.insist(
+      await store.retry(
         until,
         () => store.left({ jobId, ...sent }),
         (error) =>
@@ -145,7 +154,7 @@ export class JobRun {
   }
 
   async #run(lock: Lock): Promise<CompletedJob> {
-    const { times, head, record, logger } = this.#context;
+    const { times, head, rows, logger } = this.#context;
     const { jobId } = this.input;
     const timeout = new AbortController();
     const left = (lock.lockedAt + times.completion) * 1000 - Date.now();
@@ -156,15 +165,17 @@ export class JobRun {
     } finally {
       clearTimeout(timer);
       // Whatever the client hears now names the job: it must be there when it is asked for.
-      await record.written(jobId);
+      await rows.written(jobId);
     }
     head.refresh().catch((error) => logger.warn({ err: error }, "the newest block could not be read"));
-    throw await timeOut(this.#context, { jobId, worker: this.#onlyWorker, credits: lock.credits });
+    throw await this.#refuse(lock, { reason: "timeout", why: "job_timeout" }, (refundTx) =>
+      jobTimeout(jobId, { credits: lock.credits, refundTx, seconds: times.completion }),
+    );
   }
 
   /** Worker after worker until one answers; from the first token on there is no other. */
   async #attempts(lock: Lock, signal: AbortSignal): Promise<CompletedJob | "timeout"> {
-    const { times, head, workers, record, logger } = this.#context;
+    const { times, head, workers, rows, logger } = this.#context;
     const { jobId, model, request } = this.input;
     const needs = needsOf(request);
     const excluded = new Set<string>();
@@ -176,7 +187,7 @@ export class JobRun {
       if (worker === undefined) {
         const all = refusals > 0 && refusals === excluded.size;
         const error = all ? requestRefused() : noWorkers(model);
-        throw await this.#refuse(lock, FailureReason.RoutingFailed, "no worker took the job", error);
+        throw await this.#refuse(lock, { reason: "routing_failed", why: "no worker took the job" }, () => error);
       }
       excluded.add(worker.signer);
       this.#onlyWorker = attempt === 1 ? worker.signer : undefined;
@@ -192,7 +203,7 @@ export class JobRun {
         settleBefore: this.#settleBefore(lock),
         onFirstToken: () => {
           this.input.timings.end("first-token");
-          void record.written(jobId).then(() => this.#first.resolve(worker.signer));
+          void rows.written(jobId).then(() => this.#first.resolve(worker.signer));
         },
       });
       // From now on the job counts where it runs.
@@ -204,10 +215,10 @@ export class JobRun {
       log.warn({ code: result.failure.code }, `attempt failed: ${result.failure.message}`);
       if (result.failure.code === RefusalCode.RequestRefused) refusals += 1;
       if (this.answer.pieces > 0) {
-        throw await this.#refuse(lock, FailureReason.WorkerFailed, result.failure.code, workerBrokeOff());
+        throw await this.#refuse(lock, { reason: "worker_failed", why: result.failure.code }, workerBrokeOff);
       }
       if (isSchemas(request, result.failure)) {
-        throw await this.#refuse(lock, FailureReason.WorkerFailed, result.failure.code, schemaFailed());
+        throw await this.#refuse(lock, { reason: "worker_failed", why: result.failure.code }, schemaFailed);
       }
       // The worker's clock closed the window a moment before ours: the job is over for every worker.
       const left = lock.lockedAt + times.completion - head.time;
@@ -218,7 +229,8 @@ export class JobRun {
       // A worker that went silent may still hold a valid offer: the next attempt starts when that has run out, unless the worker proves an answer.
       for (;;) {
         if (await this.#isOver()) {
-          throw await this.#refuse(lock, FailureReason.WorkerFailed, "the job is over on chain", workerBrokeOff());
+          const refusal = { reason: "worker_failed", why: "the job is over on chain" } as const;
+          throw await this.#refuse(lock, refusal, workerBrokeOff);
         }
         if (!result.failure.offered || signal.aborted || head.time >= result.acknowledgeBy) break;
         await sleep(LOOK_MS);
@@ -246,7 +258,7 @@ export class JobRun {
   async #noteAttempt(lock: Lock, worker: Address, attempt: number): Promise<void> {
     const { store, times, logger } = this.#context;
     const { jobId } = this.input;
-    await store.insist(
+    await store.retry(
       (lock.lockedAt + times.completion) * 1000,
       () => store.taken({ jobId, worker, attempt, acknowledged: false }),
       (error) => logger.error({ err: error, jobId: toApiJobId(jobId) }, "an attempt could not be noted; trying again"),
@@ -254,7 +266,7 @@ export class JobRun {
   }
 
   async #complete(lock: Lock, attempt: number, worker: RegisteredWorker, answered: Answered): Promise<CompletedJob> {
-    const { jobId, wallet, model, request, timings } = this.input;
+    const { jobId, model, request, timings } = this.input;
     const { completed, acknowledgement, acknowledged } = answered;
     const { completion, signature, finish_reason } = completed;
     const { bytes, text, reasoning } = this.answer;
@@ -279,30 +291,25 @@ export class JobRun {
     if (incident !== null) this.#context.workers.report(worker.signer, { ...incident, jobId });
     if (verdict.fault !== null) {
       const { code, detail } = verdict.fault;
-      const reason = code === "hash_mismatch" ? FailureReason.HashMismatch : FailureReason.WorkerFailed;
-      throw await this.#refuse(lock, reason, `${code}: ${detail}`, workerBrokeOff());
+      const reason = code === "hash_mismatch" ? "hash_mismatch" : "worker_failed";
+      throw await this.#refuse(lock, { reason, why: `${code}: ${detail}` }, workerBrokeOff);
     }
     const { workers } = this.#context;
     if (text === "") workers.answeredEmpty(worker, model);
     else if (incident?.code !== "tokens_over_reported") workers.reportSuccess(worker.signer);
     timings.end("answer");
-    const settling = await settle(this.#context, {
-      jobId,
-      wallet,
+    const settling = await this.#context.ending.answered(this.#endingJob(lock), {
       worker: worker.signer,
       attempt,
       acknowledgement,
-      acknowledged,
-      settleBefore: this.#settleBefore(lock),
-      creditsLocked: lock.credits,
-      model,
-      text,
+      relayed: acknowledged,
       signed: { completion, signature, finish_reason },
       countedTokens: verdict.countedTokens,
+      text,
     });
     void inSpan("settlement", { attributes: { "job.id": toApiJobId(jobId) } }, async () => {
       if (!(await settling.done)) markFailed("settlement_refused");
-    }).catch(() => {}); // whoever settles has logged it
+    }).catch(() => {}); // `JobEnding` has logged it
     workers.charged(jobId, settling.charged);
     timings.end("record");
     return { worker: worker.signer, completed, settling };
@@ -314,10 +321,60 @@ export class JobRun {
     return lockedAt + completion + inclusion;
   }
 
-  #refuse({ credits }: Lock, reason: FailureReason, why: string, error: ApiError): Promise<ApiError> {
-    const { jobId } = this.input;
-    return refuse(this.#context, { jobId, worker: this.#onlyWorker, credits }, { reason, why, error });
+  /** Ends the job without a charge; resolves with the error for its client. */
+  #refuse(lock: Lock, refusal: Refusal, error: (refundTx: Hex | null) => ApiError): Promise<ApiError> {
+    return this.#context.ending.refuse(this.#endingJob(lock), refusal, { error, worker: this.#onlyWorker });
   }
+
+  /** A fault of ours: the client gets an error, so the job is failed now, or by the next sweep. Without a lock there is nothing to end. */
+  #breakOff(error: unknown): void {
+    this.#log.error({ err: error }, "a job broke off on our side: it is failed");
+    if (this.#held === undefined) return;
+    this.#context.ending
+      .refused(this.#endingJob(this.#held), { reason: "answer_lost", why: "the gateway broke off" })
+      .catch((failure) => this.#log.warn({ err: failure }, "the job could not be failed yet; the next sweep does it"));
+  }
+
+  #endingJob(lock: Lock): EndingJob {
+    return lockedJob(this.input, lock, this.#worker !== undefined);
+  }
+
+  get #log(): Logger {
+    return this.#context.logger.child({ jobId: toApiJobId(this.input.jobId) });
+  }
+}
+
+/** A job that a request of this process runs, as `JobEnding` takes it: locked, and its worker's answer comes to this process or not at all. */
+function lockedJob({ jobId, wallet, model }: JobInput, lock: Lock, wasOffered: boolean): EndingJob {
+  const { lockedAt, credits } = lock;
+  const { creditsPerRequest, creditsPer1kTokens } = model;
+  return {
+    jobId,
+    wallet,
+    facts: {
+      validUntil: lockedAt,
+      refusal: null,
+      answer: null,
+      isDeliverable: true,
+      wasOffered,
+      asked: "none",
+      askingFor: 0,
+    },
+    chain: {
+      status: ChainStatus.Locked,
+      isOurs: true,
+      lockedAt,
+      worker: null,
+      attempt: 0,
+      proof: null,
+      finalizeFrom: null,
+      readAt: { block: lockedAt, now: lockedAt },
+      credits,
+      creditsPerRequest,
+      creditsPer1kTokens,
+    },
+    askWorkers: async () => "none",
+  };
 }
 
 // ---------------------------------------------------------------- the lock
@@ -378,8 +435,13 @@ async function lockCredits(context: JobContext, input: JobInput): Promise<Lock> 
     }
     throw lockError(context, input, outcome.revert);
   }
+  return lockOf(outcome);
+}
+
+/** The lock that was mined. */
+function lockOf(outcome: Extract<Outcome, { status: "mined" }>): Lock {
   const event = eventOf(outcome, "JobLocked");
-  if (event === undefined) throw new Error(`the lock of ${jobId} was mined in ${outcome.hash} without its event`);
+  if (event === undefined) throw new Error(`a lock was mined in ${outcome.hash} without its event`);
   return {
     escrowTx: outcome.hash,
     lockedAt: outcome.blockTime,
@@ -393,23 +455,36 @@ async function lockCredits(context: JobContext, input: JobInput): Promise<Lock> 
  * row stays unfinished, and recovery compares the two. An id that the client chose may be a job that runs elsewhere: it
  * is left alone.
  */
-async function noteRefusedLock({ store, record }: JobContext, input: JobInput, { name }: DecodedRevert): Promise<void> {
+async function noteRefusedLock({ store, rows }: JobContext, input: JobInput, { name }: DecodedRevert): Promise<void> {
   const { jobId } = input;
-  if (name === "Job_AlreadyExists" && input.authorization === null) await store.refused(jobId, name);
-  else await record.neverLocked(jobId, name);
+  if (name === "Job_AlreadyExists" && input.authorization === null) {
+    await store.refused({ jobId, reason: "cancelled", why: name });
+  } else await rows.neverLocked(jobId, name);
 }
 
 /** The client has its 503 already: a lock that still comes through must not keep its credits. */
 function undoLateLock(context: JobContext, input: JobInput, mined: Promise<Outcome>): void {
   const log = context.logger.child({ jobId: toApiJobId(input.jobId) });
-  const why = "the lock was mined too late";
+  const refusal = { reason: "cancelled", why: "the lock was mined too late" } as const;
   mined
     .then(async (outcome) => {
       if (outcome.status === "reverted") return noteRefusedLock(context, input, outcome.revert);
       log.warn("a lock was mined after its request had been refused: it is failed");
-      await fail(context, input.jobId, FailureReason.Cancelled, why);
+      await context.ending.refused(lockedJob(input, lockOf(outcome), false), refusal);
     })
     .catch((error) => log.error({ err: error }, "a late lock could not be undone now; the next sweep does it"));
+}
+
+/** 504; says where the refund can be followed while it is not mined. */
+function jobTimeout(
+  jobId: Hex,
+  { credits, refundTx, seconds }: { credits: number; refundTx: Hex | null; seconds: number },
+): ApiError {
+  const id = toApiJobId(jobId);
+  const refund =
+    refundTx === null ? `the refund is on its way: follow it at GET /v1/jobs/${id}` : "the credits are refunded";
+  const details = { job_id: id, credits_refunded: refundTx === null ? 0 : credits, refund_tx: refundTx };
+  return new ApiError("job_timeout", `No worker completed the job within ${seconds} seconds; ${refund}.`, { details });
 }
 
 /** 503 after a worker that did not finish what it had begun. */

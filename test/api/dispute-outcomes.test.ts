@@ -220,7 +220,11 @@ it("a recorded dispute that its process never came to is found and opened by the
   await becomes(id, "disputed");
   // The index may say so before the gateway that sent it.
   const recorded = await eventually(
-    () => scene.pool.query("SELECT outcome, dispute_tx FROM dispute_request WHERE job_id = $1", [id]),
+    () =>
+      scene.pool.query(
+        "SELECT outcome, job.dispute_tx FROM dispute_request JOIN job USING (job_id) WHERE job_id = $1",
+        [id],
+      ),
     ({ rows: [row] }) => row.outcome !== null,
   );
   expect(recorded.rows).toEqual([{ outcome: "opened", dispute_tx: expect.stringMatching(/^0x[0-9a-f]{64}$/) }]);

@@ -5,7 +5,9 @@ import { generatePrivateKey } from "viem/accounts";
 import type { Operation } from "../../api/chain/operations.ts";
 import type { JobStore } from "../../api/db/jobs.ts";
 import type { JobContext } from "../../api/jobs/context.ts";
-import type { JobRecord } from "../../api/jobs/job-record.ts";
+import { JobEnding } from "../../api/jobs/job-ending.ts";
+import type { Refusal } from "../../api/jobs/next-step.ts";
+import type { RowUpdater } from "../../api/jobs/row-updater.ts";
 import { signingAccount } from "../../shared/secp256k1.ts";
 
 export const ESCROW: Hex = `0x${"e5".repeat(20)}`;
@@ -34,7 +36,7 @@ export function fakeGateway({ time = Math.floor(Date.now() / 1000), workers, ...
     const hash = Promise.resolve("0x10");
     return { signed: hash, mined: Promise.resolve(minedAt(time, kind)) };
   };
-  return {
+  const context = {
     account: signingAccount(generatePrivateKey()),
     operator: { id: 1, mayNotLock: null },
     chainId: 1,
@@ -52,30 +54,37 @@ export function fakeGateway({ time = Math.floor(Date.now() / 1000), workers, ...
       reportSuccess: () => {},
       reportSpeed: () => {},
       charged: () => {},
+      withholds: () => {},
+      released: () => {},
+      declares: () => false,
       ...workers,
     },
     ...rowsInMemory(),
     cipher: { encrypt: () => Buffer.alloc(0) },
     outputRetentionHours: 24,
-    refused: new Map(),
     logger: pino({ level: "silent" }),
+    dispute: async () => "opened",
     ...parts,
-  } as unknown as JobContext;
+  } as unknown as JobContext & ConstructorParameters<typeof JobEnding>[0];
+  return { ...context, ending: new JobEnding(context) };
 }
 
-/** What a running job asks of `store` and `record`; `write` is told every step by its name. */
+/** What a running job asks of `store` and `rows`; `write` is told every step by its name. */
 export function rowsInMemory(write: (step: string, change: object) => Promise<void> = async () => {}) {
   const step = (name: string) => (change: object) => write(name, change);
   const store = {
     newJob: (job: object) => job,
-    insist: (_until: number, work: () => Promise<void>) => work(),
+    retry: (_until: number, work: () => Promise<void>) => work(),
     locked: step("locked"),
     taken: step("taken"),
     answered: step("answered"),
     ended: step("ended"),
-    proven: () => write("proven", {}),
-    refused: (_jobId: string, failure: string) => write("refused", { failure }),
+    disputed: (jobId: Hex, disputeTx: Hex) => write("disputed", { jobId, disputeTx }),
+    withdrawRefusal: () => write("withdrawRefusal", { failure: null, failureReason: null }),
+    refused: ({ reason, why }: Refusal) => write("refused", { failure: why, failureReason: reason }),
   } as unknown as JobStore;
-  const record = { written: async () => {}, neverLocked: async () => {} } as unknown as JobRecord;
-  return { store, record };
+  const closed = (jobId: Hex, state: string, creditsCharged: number | null) =>
+    write("closed", { jobId, state, creditsCharged });
+  const rows = { written: async () => {}, neverLocked: step("neverLocked"), closed } as unknown as RowUpdater;
+  return { store, rows };
 }

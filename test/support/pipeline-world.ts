@@ -8,7 +8,7 @@ import { Pipeline } from "../../api/chain/pipeline.ts";
 import { connectRpc, Head } from "../../api/chain/rpc.ts";
 import { JobStore } from "../../api/db/jobs.ts";
 import { migrate, openDatabase } from "../../api/db/pool.ts";
-import { JobRecord } from "../../api/jobs/job-record.ts";
+import { RowUpdater } from "../../api/jobs/row-updater.ts";
 import { Metrics } from "../../api/observe/metrics.ts";
 import { answerHash } from "../../protocol/answer-hash.ts";
 import { jobDigests } from "../../protocol/digests.ts";
@@ -37,7 +37,7 @@ export class World {
   pool!: pg.Pool;
   node!: ReturnType<typeof testClient>;
   store!: JobStore;
-  record!: JobRecord;
+  rows!: RowUpdater;
   /** Jobs of which a pipeline said that a reorganisation took them back. */
   takenBack: Hex[] = [];
   #open: { pipeline: Pipeline; head: Head }[] = [];
@@ -48,7 +48,7 @@ export class World {
     await migrate(this.databaseUrl, logger);
     this.pool = openDatabase(this.databaseUrl, logger, 5);
     this.store = new JobStore(this.pool, { gateway: account.address, operator: 1 });
-    this.record = new JobRecord(this.store, new Map(), logger);
+    this.rows = new RowUpdater(this.store, logger);
     this.node = testClient(this.stack.info.rpc_url);
     const funder = await richAccount(this.stack);
     await provideCredits(this.stack.info, { funder, owner, credits: 10_000 });
@@ -139,7 +139,7 @@ export class World {
       },
     };
     const pipeline = new Pipeline(context, rpc, { batchGas: 12_000_000n, sendsPerSecond: 1_000 });
-    pipeline.onMined(this.record.observe);
+    pipeline.onMined(this.rows.observe);
     this.#open.push({ pipeline, head });
     const { takenUp } = await pipeline.start();
     return { pipeline, head, outbox: context.outbox, takenUp };
@@ -213,7 +213,7 @@ export async function answeredJob(
 export async function settle(world: World, pipeline: Pipeline, settlement: Operation): Promise<Hex> {
   const outcome: Outcome = await pipeline.submit(settlement).mined;
   if (outcome.status !== "mined") throw new Error(`not settled: ${outcome.revert.name}`);
-  await world.record.written(settlement.jobId);
+  await world.rows.written(settlement.jobId);
   return outcome.hash;
 }
 

@@ -12,7 +12,7 @@ async function run(write: Promise<void>, worker: (events: DispatchEvents) => Pro
   const context = fakeGateway({
     workers: { choose: () => ({ signer: `0x${"11".repeat(20)}`, endpoint: "https://worker.example" }) },
     client: { dispatch: (_endpoint: string, _body: object, handlers: DispatchEvents) => worker(handlers) },
-    record: { written: () => write },
+    rows: { written: () => write },
   });
   const job = runJob(context);
   const told: string[] = [];

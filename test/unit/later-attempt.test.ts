@@ -2,12 +2,11 @@
  * A settlement makes the worker's hash public. Where an earlier worker can have the job on chain, it could prove that hash before us and
  * be paid: so the acknowledgement of a later attempt is mined first.
  */
-import { decodeFunctionData, type Hex, zeroAddress, zeroHash } from "viem";
+import { decodeFunctionData, type Hex } from "viem";
 import { generatePrivateKey } from "viem/accounts";
 import { beforeEach, expect, it } from "vitest";
 import type { Operation, Outcome } from "../../api/chain/operations.ts";
 import type { JobContext } from "../../api/jobs/context.ts";
-import { acknowledgedFirst, type OpenJob, type Papers } from "../../api/jobs/recovery.ts";
 import { type DispatchEvents, WorkerFailure } from "../../api/jobs/worker-client.ts";
 import type { Dispatch } from "../../protocol/dispatch.ts";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
@@ -118,47 +117,4 @@ it("a worker that dates its answer later than the chain's time has answered noth
   await expect.poll(kinds).toEqual(["lock", "fail"]);
   mine.get("fail")?.(mined);
   await expect(completed).rejects.toMatchObject({ code: "service_unavailable" });
-});
-
-/** After a restart: what must be mined before the stored answer of `honest` is settled. */
-async function first(papers: Partial<Papers>, chain: Partial<OpenJob>) {
-  const attempt = papers.attempt ?? 2;
-  const acknowledgement = await honest.acknowledge(jobId, attempt);
-  const whose = { wallet: zeroAddress, operator: 1, settleBefore: lockedAt + 150 };
-  const job = { ...whose, model: 1, lockedAt, credits: 8, creditsPerRequest: 8, creditsPer1kTokens: 4 };
-  const limits = { proof: zeroHash, finalizeFrom: null, contextWindow: 4_096 };
-  return acknowledgedFirst(
-    context(),
-    { jobId, worker: honest.signer, attempt, acknowledgement, ...papers },
-    { ...job, ...limits, worker: null, attempt: 0, ...chain },
-  );
-}
-
-it.each([
-  ["a first attempt that nobody acknowledged", { attempt: 1 }, {}, null],
-  ["its own acknowledgement", {}, { worker: honest.signer, attempt: 2 }, null],
-  ["a later attempt of another worker", {}, { worker: silent.signer, attempt: 3 }, "replaced"],
-  [
-    "another worker's, and no signature of its own",
-    { acknowledgement: null },
-    { worker: silent.signer, attempt: 1 },
-    "replaced",
-  ],
-  [
-    "another worker's, and a wrong one",
-    { acknowledgement: `0x${"11".repeat(64)}1b` as Hex },
-    { worker: silent.signer, attempt: 1 },
-    "replaced",
-  ],
-])("after a restart, with %s on chain, nothing is sent", async (_what, papers, chain, expected) => {
-  expect(await first(papers, chain)).toBe(expected);
-  expect(sent).toEqual([]);
-});
-
-it.each([
-  ["nobody", {}],
-  ["an earlier attempt", { worker: silent.signer, attempt: 1 }],
-])("after a restart, with %s on chain, a later attempt is acknowledged first", async (_what, chain) => {
-  void first({}, chain);
-  await expect.poll(kinds).toEqual(["acknowledge"]);
 });

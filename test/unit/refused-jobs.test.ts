@@ -2,7 +2,7 @@
  * A client that was told "nothing is charged" is not charged. That holds if the gateway is killed before the chain has
  * the job's end. It holds even if a worker has the whole answer for the next process.
  */
-import { type Hex, zeroHash } from "viem";
+import type { Hex } from "viem";
 import { generatePrivateKey } from "viem/accounts";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { Operation } from "../../api/chain/operations.ts";
@@ -25,7 +25,7 @@ let lockedAt: number;
 beforeEach(() => {
   vi.useFakeTimers();
   row = { jobId: newJobId(), wallet: gateway.address, gateway: gateway.address, attempt: 0, worker: null };
-  Object.assign(row, { state: "locking", completion: null, failure: null });
+  Object.assign(row, { state: "locking", completion: null, failure: null, failureReason: null });
 });
 afterEach(() => void vi.useRealTimers());
 
@@ -101,7 +101,7 @@ async function nextProcessSends(): Promise<Operation["kind"][]> {
     },
     walletOf: gateway.address,
     signerOf: host.signer,
-    proofOf: [zeroHash, 0],
+    proofOf: [`0x${"00".repeat(28)}`, 0],
   };
   const readContract = async ({ functionName }: { functionName: string }) => chain[functionName];
   const rpc = { client: { readContract } } as unknown as Rpc;
@@ -111,10 +111,8 @@ async function nextProcessSends(): Promise<Operation["kind"][]> {
     contextWindow: () => 4_096,
     isRunning: () => false,
     signer: { held: true, mayTakeOver: true },
-    dispute: async () => "",
   }).sweep();
-  vi.useRealTimers();
-  await expect.poll(() => sent).not.toEqual([]);
+  await vi.advanceTimersByTimeAsync(1_000);
   return sent;
 }
 

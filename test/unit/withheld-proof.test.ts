@@ -56,18 +56,6 @@ function context(status: number, workers: typeof hosts): JobContext {
 
 const told = (jobs: JobContext) => runJob(jobs, { jobId }).completed.catch((error) => error);
 
-it.each([
-  ["the only worker that was offered the job", 1],
-  ["nobody, of two that were: the chain knows, and recovery asks it", 2],
-])("is held against %s", async (_, count) => {
-  const workers = hosts.slice(0, count);
-  expect(await told(context(ChainStatus.Proven, workers))).toMatchObject({
-    code: "answer_withheld",
-    details: { credits_held: 8 },
-  });
-  expect(withheld).toEqual(count === 1 ? [workers[0]?.signer] : []);
-});
-
 it("closes the job for every other worker: none is asked, and the client hears of it while the offer still runs", async () => {
   const base = context(ChainStatus.Proven, hosts);
   const asked: Hex[] = [];
@@ -81,13 +69,9 @@ it("closes the job for every other worker: none is asked, and the client hears o
   expect(withheld).toEqual([hosts[0]?.signer]);
 });
 
-it("is not assumed where another gateway ended the job", async () => {
-  expect(await told(context(ChainStatus.Failed, hosts))).toMatchObject({ code: "service_unavailable" });
-  expect(withheld).toEqual([]);
-});
-
-/** A job that `prover` proved on chain, seconds after its lock, and that one sweep looks at. `stored`: the answer in its row. */
-async function sweepProven({ age, finalization = 3_600, stored, delivers }: Proven) {
+/** A job that `prover` proved on chain, seconds after its lock, and that one sweep looks at. */
+async function sweepProven({ age, delivers }: { age: number; delivers: "proven" | "other" }) {
+  const finalization = 3_600;
   const prover = hosts[0] as SigningWorker;
   const lockedAt = now - age;
   const proven = await prover.complete(jobId, "proven", { completedAt: lockedAt });
@@ -100,7 +84,6 @@ async function sweepProven({ age, finalization = 3_600, stored, delivers }: Prov
     countedTokens: 4,
     creditsCharged: 8,
   };
-  const completion = stored === undefined ? null : stored === "proven" ? proven : other;
   const chain: Record<string, unknown> = {
     jobOf: {
       ...MODEL,
@@ -124,24 +107,27 @@ async function sweepProven({ age, finalization = 3_600, stored, delivers }: Prov
     return { signed: Promise.resolve("0x10"), mined: Promise.resolve(minedAt(now, kind)) };
   };
   const acknowledgement = { attempt: 1, signature: await prover.acknowledge(jobId, 1) };
-  const jobs = {
+  const jobs = fakeGateway({
     ...base,
     ...rows,
     times: { ...TIMES, finalization },
     pipeline: { congested: false, submit },
-    workers: { ...base.workers, registered: () => (delivers ? [prover] : []), declares: () => false },
+    workers: { ...base.workers, registered: () => [prover], declares: () => false },
     client: {
-      fetchOutput: async () =>
-        delivers && { text: delivers, acknowledgement, ...(delivers === "proven" ? proven : other) },
+      fetchOutput: async () => ({ text: delivers, acknowledgement, ...(delivers === "proven" ? proven : other) }),
     },
     store: {
       ...rows.store,
       claimOwn: async () => 0,
       othersUnfinished: async () => [],
       unfinished: async () => [jobId],
-      find: async () => ({ ...row, worker: prover.signer, failure: null, completion }),
+      find: async () => ({ ...row, worker: prover.signer, failure: null, failureReason: null, completion: null }),
     },
-  };
+    dispute: async (id: Hex) => {
+      seen.disputed.push(id);
+      return "opened";
+    },
+  });
   const parts = {
     rpc: {
       client: { readContract: async ({ functionName }: { functionName: string }) => chain[functionName] },
@@ -152,52 +138,20 @@ async function sweepProven({ age, finalization = 3_600, stored, delivers }: Prov
     contextWindow: () => 4_096,
     isRunning: () => false,
     signer: { held: true, mayTakeOver: true },
-    dispute: async (id: Hex) => {
-      seen.disputed.push(id);
-      return "opened";
-    },
   };
-  await new Recovery(jobs as never, parts).sweep();
+  await new Recovery(jobs, parts).sweep();
   return seen;
 }
-type Text = "proven" | "other";
-type Proven = { age: number; finalization?: number; stored?: Text; delivers?: Text };
 
-it("beside another answer that is stored: that one is not settled, and the proof is disputed in time", async () => {
-  // Half of the time to its finalization is over.
-  const seen = await sweepProven({ age: 50, finalization: 100, stored: "other" });
-  expect(seen).toEqual({ sent: [], written: [], disputed: [jobId] });
+it("whose answer is delivered at last: it is kept, and settled while the contract takes that", async () => {
+  const written = ["answered"];
+  expect(await sweepProven({ age: 149, delivers: "proven" })).toEqual({ sent: ["complete"], written, disputed: [] });
+  expect(await sweepProven({ age: 150, delivers: "proven" })).toEqual({ sent: [], written, disputed: [] });
+  expect(withheld).toEqual([]);
+});
+
+it("of an answer that its worker replaces by another is held against it, and disputed in time", async () => {
+  expect(await sweepProven({ age: 2_699, delivers: "other" })).toEqual({ sent: [], written: [], disputed: [] });
   expect(withheld).toEqual([hosts[0]?.signer]);
+  expect(await sweepProven({ age: 2_700, delivers: "other" })).toEqual({ sent: [], written: [], disputed: [jobId] });
 });
-
-it.each([
-  ["is settled", 149, ["complete"]],
-  ["is left to its worker, which finalizes it: the contract would refuse it", 150, []],
-  ["is left to its worker", 3_629, []],
-  ["is finalized by the gateway, because its worker has not done so", 3_630, ["finalize"]],
-])("of the stored answer %s %i s after the lock", async (_, age, sent) => {
-  // It is charged now: its client can fetch it, whatever it was told.
-  expect(await sweepProven({ age, stored: "proven" })).toEqual({ sent, written: ["proven"], disputed: [] });
-  expect(withheld).toEqual([]);
-});
-
-it.each([
-  ["kept and settled", 149, ["complete"]],
-  ["kept only", 150, []],
-])("whose answer is delivered at last: it is %s %i s after the lock", async (_, age, sent) => {
-  const written = ["answered", "proven"];
-  expect(await sweepProven({ age, delivers: "proven" })).toEqual({ sent, written, disputed: [] });
-  expect(withheld).toEqual([]);
-});
-
-it.each([
-  [2_699, false],
-  [2_700, true],
-])(
-  "of an answer that its worker replaces by another is held against it, %i s after the lock, disputed: %s",
-  async (age, disputed) => {
-    const seen = await sweepProven({ age, delivers: "other" });
-    expect(seen).toEqual({ sent: [], written: [], disputed: disputed ? [jobId] : [] });
-    expect(withheld).toEqual([hosts[0]?.signer]);
-  },
-);

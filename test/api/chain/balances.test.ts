@@ -162,7 +162,7 @@ describe("a settlement", () => {
   it("that is mined counts once, also while its row does not say so", async () => {
     const job = await answeredJob();
     expect((await started.pipeline.submit(settlementOf(job)).mined).status).toBe("mined");
-    await world.record.written(job.jobId);
+    await world.rows.written(job.jobId);
     await world.pool.query("UPDATE job SET state = 'settling' WHERE job_id = $1", [toApiJobId(job.jobId)]);
     expect(await balances.read(owner.address)).toEqual(balance(-CHARGED, 0));
     expect(await onChain()).toEqual(balance(-CHARGED, 0));
@@ -179,7 +179,7 @@ describe("a settlement", () => {
 
   it("of a client that was told of an error counts nothing: its job is given back in full", async () => {
     const job = await answeredJob();
-    await world.store.refused(job.jobId, "the gateway broke off");
+    await world.store.refused({ jobId: job.jobId, reason: "answer_lost", why: "the gateway broke off" });
     expect(await balances.read(owner.address)).toEqual(balance(-LOCKED, LOCKED));
     await end(job);
   });
@@ -280,7 +280,7 @@ describe("a balance", () => {
     expect(balances.known(owner.address)).toEqual(balance(-CHARGED, 0));
     balances.forget();
     expect(balances.known(owner.address)).toBeNull();
-    await world.record.written(job.jobId);
+    await world.rows.written(job.jobId);
   });
 
   it("leaves out what can be settled no more, before anybody has refunded it", async () => {

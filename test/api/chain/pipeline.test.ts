@@ -57,7 +57,7 @@ describe("a new job", () => {
       repeatable: false,
     });
   const stored = async ({ jobId }: Operation) => {
-    await world.record.written(jobId);
+    await world.rows.written(jobId);
     return (await world.pool.query("SELECT state FROM job WHERE job_id = $1", [toApiJobId(jobId)])).rows;
   };
 

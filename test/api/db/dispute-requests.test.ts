@@ -39,19 +39,19 @@ it("a repetition counts from its first arrival, before and after the answer", as
   const jobId = newJobId();
   await store.record(asked(jobId, "mine", at(0)), PATIENCE);
   expect((await store.record(asked(jobId, "mine", at(5)), PATIENCE))?.arrivedAt).toEqual(at(0));
-  await store.answer({ jobId, receivedHash: answerHash("mine"), gateway: ONE }, "not_settled", null);
+  await store.answer({ jobId, receivedHash: answerHash("mine"), gateway: ONE }, "not_settled");
   expect((await store.record(asked(jobId, "mine", at(90)), PATIENCE))?.arrivedAt).toEqual(at(0));
 });
 
 it("another hash takes the place of an answered one, and counts from its own arrival", async () => {
   const jobId = newJobId();
   await store.record(asked(jobId, "one", at(0)), PATIENCE);
-  await store.answer({ jobId, receivedHash: answerHash("one"), gateway: ONE }, "equal", null);
+  await store.answer({ jobId, receivedHash: answerHash("one"), gateway: ONE }, "equal");
   const other = await store.record(asked(jobId, "two", at(9)), PATIENCE);
   expect(other).toMatchObject({ receivedHash: answerHash("two"), arrivedAt: at(9) });
   expect(await store.find(jobId, answerHash("one"))).toBeNull();
   // A late answer to the first is no answer to the second.
-  await store.answer({ jobId, receivedHash: answerHash("one"), gateway: ONE }, "opened", answerHash("tx"));
+  await store.answer({ jobId, receivedHash: answerHash("one"), gateway: ONE }, "opened");
   expect(await rowsOf(jobId)).toEqual([{ received_hash: answerHash("two"), outcome: null }]);
 });
 
@@ -71,18 +71,18 @@ it("is answered once, and only by the gateway that has it", async () => {
   const request = await store.record(asked(jobId, "mine", at(0)), PATIENCE);
   const mine = { jobId, receivedHash: answerHash("mine") };
   // The other gateway took it over: what the first one finds meanwhile does not replace its answer.
-  expect(await store.answer({ ...mine, gateway: TWO }, "already_open", null)).toBe(false);
-  expect(await store.answer(request as NonNullable<typeof request>, "opened", answerHash("tx"))).toBe(true);
-  expect(await store.answer({ ...mine, gateway: ONE }, "already_open", null)).toBe(false);
-  expect(await store.answer({ ...mine, gateway: TWO }, "opened", answerHash("another"))).toBe(false);
-  expect(await store.find(jobId, mine.receivedHash)).toMatchObject({ outcome: "opened", disputeTx: answerHash("tx") });
+  expect(await store.answer({ ...mine, gateway: TWO }, "already_open")).toBe(false);
+  expect(await store.answer(request as NonNullable<typeof request>, "opened")).toBe(true);
+  expect(await store.answer({ ...mine, gateway: ONE }, "already_open")).toBe(false);
+  expect(await store.answer({ ...mine, gateway: TWO }, "opened")).toBe(false);
+  expect(await store.find(jobId, mine.receivedHash)).toMatchObject({ outcome: "opened" });
 });
 
 it("is answered by the gateway that opened the dispute, also after another one found it open", async () => {
   const jobId = newJobId();
   const request = await store.record(asked(jobId, "mine", at(0)), PATIENCE);
-  expect(await store.answer(request as NonNullable<typeof request>, "already_open", null)).toBe(true);
+  expect(await store.answer(request as NonNullable<typeof request>, "already_open")).toBe(true);
   const opener = { jobId, receivedHash: answerHash("mine"), gateway: TWO };
-  expect(await store.answer(opener, "opened", answerHash("tx"))).toBe(true);
+  expect(await store.answer(opener, "opened")).toBe(true);
   expect(await store.find(jobId, opener.receivedHash)).toMatchObject({ outcome: "opened" });
 });

@@ -133,10 +133,14 @@ describe("the steps of a job", () => {
   it("the first reason why a client got an error stays", async () => {
     const store = process(ONE);
     const jobId = await one(store);
-    await store.refused(jobId, "the worker broke off");
-    await store.refused(jobId, "job_timeout");
+    await store.refused({ jobId, reason: "worker_failed", why: "the worker broke off" });
+    await store.refused({ jobId, reason: "timeout", why: "job_timeout" });
     await store.ended({ jobId, state: "failed", refundTx: HASH, failure: "something else" });
-    expect(await store.find(jobId)).toMatchObject({ state: "failed", failure: "the worker broke off" });
+    expect(await store.find(jobId)).toMatchObject({
+      state: "failed",
+      failure: "the worker broke off",
+      failureReason: "worker_failed",
+    });
   });
 });
 
@@ -152,7 +156,7 @@ describe("a row belongs to one process", () => {
       before.locked({ jobId, escrowTx: HASH, lockedAt: 1, credits: 8 }),
       before.taken(taken(jobId)),
       before.answered(answer(jobId)),
-      before.refused(jobId, "gone"),
+      before.refused({ jobId, reason: "answer_lost", why: "gone" }),
       before.ended({ jobId, ...settlement }),
     ]);
     expect(writes).toEqual(Array(5).fill({ status: "rejected", reason: lost }));
@@ -182,21 +186,21 @@ describe("a row belongs to one process", () => {
       const [repeatable] = (await add(before, 1, true)) as [Hex];
       const [waiting, left, told, fetched] = (await add(before, 4, false)) as [Hex, Hex, Hex, Hex];
       await before.left({ jobId: left, sentHash: HASH, sentComplete: false });
-      await before.refused(told, "the worker broke off");
+      await before.refused({ jobId: told, reason: "worker_failed", why: "the worker broke off" });
       expect(await after.handOut(fetched)).toBe(true);
       if (whose === "of its own signer") await after.claimOwn();
       else await after.claimFrom(signer, signerLockKey(31_337, signer));
       const failures = await Promise.all([repeatable, waiting, left, told, fetched].map((id) => after.find(id)));
-      expect(failures.map((job) => job?.failure)).toEqual([
-        null,
-        "the gateway ended while its client waited",
-        null,
-        "the worker broke off",
-        null,
+      expect(failures.map((job) => [job?.failureReason, job?.failure])).toEqual([
+        [null, null],
+        ["answer_lost", "the gateway ended while its client waited"],
+        [null, null],
+        ["worker_failed", "the worker broke off"],
+        [null, null],
       ]);
       // Its client was told that nothing is charged, and its worker has proved the kept answer since.
       expect(await after.handOut(waiting)).toBe(false);
-      await after.proven(waiting);
+      await after.withdrawRefusal(waiting);
       expect(await after.handOut(waiting)).toBe(true);
     },
   );
@@ -235,7 +239,7 @@ describe("what a reorganisation takes back", () => {
     await store.locked({ jobId: processing, escrowTx: HASH, lockedAt: 1, credits: 8 });
     await store.taken(taken(processing));
     for (const jobId of [settled, settling, other]) await store.disputed(jobId, dispute);
-    // A later process of the signer opens them, and must claim them before it writes.
+    // A later process of the signer opens them, and writes them from then on: their transactions are mined again, elsewhere.
     const later = process(ONE);
     await later.reopen([settled, settling, unlocked, refunded, processing]);
     const rows = await Promise.all(ids.map((jobId) => later.find(jobId)));
@@ -250,9 +254,9 @@ describe("what a reorganisation takes back", () => {
     const nowhere = { settlementTx: null, settlementBlock: null, settledAt: null, refundTx: null };
     expect(rows[0]).toMatchObject({ ...nowhere, creditsCharged: 9 });
     expect(rows[3]).toMatchObject({ ...nowhere, failure: "job_timeout" });
-    await expect(later.ended({ jobId: settled, ...settlement })).rejects.toBeInstanceOf(JobLost);
-    await later.claimOwn();
     await later.ended({ jobId: settled, ...settlement });
+    expect(await later.find(settled)).toMatchObject(settlement);
+    await expect(store.ended({ jobId: settled, ...settlement })).rejects.toBeInstanceOf(JobLost);
   });
 });
 

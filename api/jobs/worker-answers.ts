@@ -1,0 +1,114 @@
+/**
+ * Fetches the finished answer of a job from the workers, after the request that ran the job is gone: from the worker on record first, then from
+ * every host of the model. Of a job that a worker proved, only that worker is asked, and only the proven answer is taken.
+ */
+import type { Address, Hex } from "viem";
+import { answerHash } from "../../protocol/answer-hash.ts";
+import type { WorkerOutput } from "../../protocol/dispatch.ts";
+import { toApiJobId } from "../../protocol/job-id.ts";
+import { proofDigest } from "../../protocol/messages.ts";
+import type { RegisteredWorker } from "../chain/directory.ts";
+import { type JobContext, signAccess, signAssignment } from "./context.ts";
+import type { FetchedAnswer, PricedJob } from "./job-ending.ts";
+import { settlementOf } from "./next-step.ts";
+import { isAcknowledgedBy, judge, knowsTime } from "./verdict.ts";
+
+const FETCH_TIMEOUT_MS = 5_000;
+
+/** What a job's row says of it that matters to an answer. */
+export type AskedJob = {
+  jobId: Hex;
+  /** The last attempt on record and its worker. */
+  worker: Address | null;
+  attempt: number;
+  /** Output tokens that its request asked for; null if they limit reasoning, too. */
+  maxTokens: number | null;
+};
+
+/** The job on chain, with what decides who may have answered it and how much. */
+export type AnswerableJob = PricedJob & { model: number; contextWindow: number };
+
+/** The answer, `none` if no worker has one, or `later` if a worker is still at work or out of reach. */
+export async function askWorkers(
+  context: JobContext,
+  job: AskedJob,
+  chain: AnswerableJob,
+): Promise<FetchedAnswer | "none" | "later"> {
+  const hosts = context.workers.registered(chain.model);
+  if (chain.proof !== null) {
+    const prover = hosts.find(({ signer }) => signer === chain.worker);
+    const answer = prover === undefined ? "none" : await askWorker(context, job, chain, prover);
+    const isProven = typeof answer !== "object" || proofDigest(answer.signed.completion) === chain.proof;
+    return isProven ? answer : "none";
+  }
+  const recorded = hosts.filter(({ signer }) => signer.toLowerCase() === job.worker?.toLowerCase());
+  for (const group of [recorded, hosts.filter((host) => !recorded.includes(host))]) {
+    const answers = await Promise.all(group.map((host) => askWorker(context, job, chain, host)));
+    const best = answers.find((answer) => typeof answer === "object") ?? answers.find((answer) => answer === "later");
+    if (best !== undefined) return best;
+  }
+  return "none";
+}
+
+/** The finished answer that this worker delivers, if it is the job's and can be charged. */
+export async function askWorker(
+  context: JobContext,
+  job: AskedJob,
+  chain: AnswerableJob,
+  { signer: worker, endpoint }: RegisteredWorker,
+): Promise<FetchedAnswer | "none" | "later"> {
+  const { jobId } = job;
+  let output: WorkerOutput | null;
+  try {
+    output = await fetchOutput(context, { jobId, worker, lockedAt: chain.lockedAt }, endpoint);
+  } catch (error) {
+    context.logger.info({ err: error, jobId: toApiJobId(jobId), worker }, "the worker has no answer for us yet");
+    return "later";
+  }
+  if (output === null) return "none";
+  const { text, completion, signature, finish_reason } = output;
+  const { lockedAt, finalizeFrom, contextWindow } = chain;
+  await knowsTime(context, completion.completedAt);
+  const seen = {
+    jobId,
+    worker,
+    lockedAt,
+    hash: answerHash(text),
+    text,
+    bytes: Buffer.byteLength(text),
+    reasoning: "",
+    // A model that reasons unasked uses it up, too.
+    maxTokens: context.workers.declares(worker, chain.model, ["reasoning"]) ? null : job.maxTokens,
+    contextWindow,
+    finishedBy: finalizeFrom === null ? context.head.time : finalizeFrom - context.times.finalization,
+  };
+  const verdict = judge(context, seen, { completion, signature, finish_reason });
+  const incident = verdict.fault ?? verdict.excess;
+  if (incident !== null) context.workers.report(worker, { ...incident, jobId });
+  const { attempt } = output.acknowledgement;
+  // A later attempt than the first is in the row before it is offered: a worker cannot invent one.
+  if (verdict.fault !== null || attempt > Math.max(1, job.attempt)) return "none";
+  const isSigned = isAcknowledgedBy(context, { jobId, attempt }, output.acknowledgement.signature, worker);
+  const acknowledgement = isSigned ? output.acknowledgement.signature : null;
+  const signed = { completion, signature, finish_reason };
+  const answer = { worker, attempt, acknowledgement, signed, countedTokens: verdict.countedTokens, text };
+  return settlementOf(answer, chain) === "impossible" ? "none" : answer;
+}
+
+/**
+ * Shows the worker that a signer of the job's operator asks, and fetches what it has stored; null if it has nothing. The Assignment has run
+ * out: nobody can take the job on chain with it.
+ */
+async function fetchOutput(
+  context: JobContext,
+  { jobId, worker, lockedAt }: { jobId: Hex; worker: Address; lockedAt: number },
+  endpoint: string,
+): Promise<WorkerOutput | null> {
+  const assignment = { jobId, worker, attempt: 1, acknowledgeBy: lockedAt };
+  const body = {
+    assignment,
+    signature: await signAssignment(context, assignment),
+    access: await signAccess(context, { jobId, worker }),
+  };
+  return context.client.fetchOutput(endpoint, body, AbortSignal.timeout(FETCH_TIMEOUT_MS));
+}
