@@ -21,6 +21,7 @@ const TABLE = {
   job_not_settled: [409, "conflict_error"],
   dispute_already_open: [409, "conflict_error"],
   unprocessable: [422, "invalid_request_error"],
+  request_failed_at_model: [422, "invalid_request_error"],
   dispute_window_expired: [422, "invalid_request_error"],
   rate_limited: [429, "rate_limit_error"],
   internal_error: [500, "api_error"],

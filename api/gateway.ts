@@ -33,6 +33,7 @@ import { JobReader } from "./jobs/job-reader.ts";
 import { Recovery } from "./jobs/recovery.ts";
 import { RowUpdater } from "./jobs/row-updater.ts";
 import { TokenCounter } from "./jobs/tokens.ts";
+import { WalletTurns } from "./jobs/wallet-turns.ts";
 import { WorkerClient } from "./jobs/worker-client.ts";
 import { WorkerCover } from "./jobs/worker-cover.ts";
 import { WorkerPool } from "./jobs/worker-pool.ts";
@@ -40,8 +41,8 @@ import { Metrics } from "./observe/metrics.ts";
 import { eraseOldSecrets, pruneLog } from "./webhooks/delivery-log.ts";
 import { WebhookService, webhookSettings } from "./webhooks/service.ts";
 
-/** Longer than a worker works on a trial. */
-const TRIAL_TIMEOUT_MS = 30_000;
+/** Longer than a worker works on a test prompt. */
+const TEST_TIMEOUT_MS = 30_000;
 
 export type Gateway = Awaited<ReturnType<typeof startGateway>>;
 
@@ -150,9 +151,9 @@ export async function startGateway(
       directory,
       client,
       cover,
-      trial: async ({ signer, endpoint }, model) => {
+      testPrompt: async ({ signer, endpoint }, model) => {
         const access = await signAccess({ account, chainId, escrow }, { jobId: NO_JOB, worker: signer });
-        return client.trial(endpoint, { model, access }, AbortSignal.timeout(TRIAL_TIMEOUT_MS));
+        return client.trial(endpoint, { model, access }, AbortSignal.timeout(TEST_TIMEOUT_MS));
       },
       incidents,
       metrics,
@@ -194,6 +195,7 @@ export async function startGateway(
     pipeline,
     balances,
     workers,
+    turns: new WalletTurns(),
     tokens,
     client,
     store,

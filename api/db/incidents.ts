@@ -9,14 +9,17 @@ import type { Reader } from "./pool.ts";
 /**
  * How much an incident says about its worker.
  *   misconduct  no honest software does it: the worker rests long
- *   failure     something broke: the worker rests 1, 2, 4 … 60 s
+ *   absence     the worker cannot be reached, or takes no jobs now: it rests 1, 2, 4 … 60 s
+ *   failure     a job failed at the worker, perhaps through its own request: the gateway tests the model, and only a failed test
+ *               takes it out of use
  *   refusal     the worker says honestly that it does not take the job: it keeps its place
  *   note        nothing was lost and nothing follows from it, but somebody should know
  */
-type Severity = "misconduct" | "failure" | "refusal" | "note";
+type Severity = "misconduct" | "absence" | "failure" | "refusal" | "note";
 
 type Kind = { severity: Severity; title: string };
 const misconduct = (title: string): Kind => ({ severity: "misconduct", title });
+const absence = (title: string): Kind => ({ severity: "absence", title });
 const failure = (title: string): Kind => ({ severity: "failure", title });
 const refusal = (title: string): Kind => ({ severity: "refusal", title });
 
@@ -33,14 +36,14 @@ export const INCIDENTS = {
   malformed: misconduct("broke the protocol"),
   oversized: misconduct("sent more than an answer can be"),
   cut_short: { severity: "note", title: "ended an answer at its length before max_tokens and before the job's time" },
-  withheld: failure("proved an answer on chain that it did not deliver"),
-  endpoint_refused: failure("registered an endpoint that must not be asked"),
-  unreachable: failure("could not be reached"),
+  withheld: absence("proved an answer on chain that it did not deliver"),
+  endpoint_refused: absence("registered an endpoint that must not be asked"),
+  unreachable: absence("could not be reached"),
   broken_stream: failure("broke off its answer"),
   unfinished: failure("ended its answer without a completion"),
   silent: failure("did not answer an offer in time"),
   stalled: failure("took a job and sent no token"),
-  empty_trial: failure("answered the gateway's own question with nothing"),
+  failed_test: failure("has a model that failed the gateway's own test"),
   never_finished: failure("did not finish within the job's time"),
   refused: failure("refused in a way the protocol does not know"),
   other: failure("gave a reason the protocol does not know"),
@@ -48,20 +51,20 @@ export const INCIDENTS = {
   [JobErrorCode.BackendFailed]: failure("reported that its model server failed"),
   [JobErrorCode.Timeout]: failure("reported that it ran out of time"),
   [JobErrorCode.TooLong]: failure("reported an answer longer than its limit"),
-  [JobErrorCode.Superseded]: failure("reported that the job went to another worker"),
-  [JobErrorCode.Stopping]: failure("was stopped"),
+  [JobErrorCode.Superseded]: refusal("reported that the job went to another worker"),
+  [JobErrorCode.Stopping]: absence("was stopped"),
   [JobErrorCode.Internal]: failure("reported a fault of its own"),
   [RefusalCode.Busy]: refusal("was full"),
   [RefusalCode.Draining]: refusal("was stopping"),
   [RefusalCode.UnknownModel]: refusal("does not host a model that it registered"),
   [RefusalCode.RequestRefused]: refusal("has a model server that did not take a request"),
-  [RefusalCode.NotAssigned]: failure("did not accept the assignment"),
-  [RefusalCode.NotLocked]: failure("did not see the lock"),
-  [RefusalCode.AlreadyTaken]: failure("said that it took the job before"),
+  [RefusalCode.NotAssigned]: absence("did not accept the assignment"),
+  [RefusalCode.NotLocked]: absence("did not see the lock"),
+  [RefusalCode.AlreadyTaken]: absence("said that it took the job before"),
   [RefusalCode.BadRequest]: failure("did not accept the request"),
   [RefusalCode.NotFinished]: failure("said that the job still runs"),
   [RefusalCode.NoOutput]: failure("has no answer of the job"),
-  [RefusalCode.ChainUnavailable]: failure("could not read the chain"),
+  [RefusalCode.ChainUnavailable]: absence("could not read the chain"),
 } as const satisfies Record<string, Kind>;
 
 export type IncidentCode = keyof typeof INCIDENTS;
@@ -115,7 +118,7 @@ export async function listWorkerIncidents(
 }
 
 const FAILED_JOBS = (Object.keys(INCIDENTS) as IncidentCode[]).filter((code) =>
-  ["failure", "misconduct"].includes(INCIDENTS[code].severity),
+  ["absence", "failure", "misconduct"].includes(INCIDENTS[code].severity),
 );
 
 /** Failures and misconducts of the last 24 hours that concerned a job, by worker (lower case). */

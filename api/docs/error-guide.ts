@@ -99,6 +99,12 @@ export const ERROR_GUIDE: Record<ErrorCode, ErrorEntry> = {
     cause: "The request is well-formed, but it cannot be carried out.",
     fix: "The message says why.",
   },
+  request_failed_at_model: {
+    cause:
+      "The model server failed on this request at up to two workers, and then passed the gateway's own test: the request itself makes it fail.",
+    fix: "Change the request: the order of the messages' roles, the JSON schema, optional parameters. A wallet that repeats such requests waits between its jobs.",
+    retry: "No: the same request would fail again. Nothing is charged.",
+  },
   dispute_window_expired: {
     cause:
       "The dispute arrived later than 60 seconds after the final output token, or was repeated after the contract's own window.",

@@ -1,6 +1,6 @@
 import { SpanKind } from "@opentelemetry/api";
 import type { Hex } from "viem";
-import { type ChatRequest, JobErrorCode, RefusalCode } from "../../protocol/dispatch.ts";
+import { RefusalCode } from "../../protocol/dispatch.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import type { Assignment } from "../../protocol/messages.ts";
 import { inSpan, markFailed, spanEvent } from "../../shared/tracing.ts";
@@ -135,28 +135,12 @@ async function follow(
     const incident = { code: failure.code, detail: failure.message, jobId };
     // A proof by the worker of an earlier attempt closes the job for every other: a worker that says so is right.
     const isRight = failure.code === RefusalCode.NotLocked && (await context.isOver(jobId).catch(() => false));
-    const isDoubtful = isSchemas(input.request, failure);
-    if (isDoubtful) context.workers.doubt(worker.signer);
-    if (!late && !isRight && !isDoubtful) context.workers.report(worker.signer, incident, input.model.number);
+    if (!late && !isRight) context.workers.report(worker.signer, incident, input.model.number);
     return { ok: false, failure, acknowledgeBy };
   } finally {
     clearTimeout(timer);
     relay.cancel();
   }
-}
-
-/** How a model server ends that hangs or breaks on a schema. */
-const BY_SCHEMA: readonly string[] = [
-  RefusalCode.BackendFailed,
-  JobErrorCode.Timeout,
-  JobErrorCode.TooLong,
-  "stalled",
-  "never_finished",
-];
-
-/** Whether a failure may come from the client's JSON schema: it says nothing about the worker then, and goes to no other. */
-export function isSchemas({ response_format }: ChatRequest, { code }: WorkerFailure): boolean {
-  return response_format?.type === "json_schema" && BY_SCHEMA.includes(code);
 }
 
 /** A worker that had this long and did not finish is slow, whatever became of the job before. */

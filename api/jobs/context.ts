@@ -13,6 +13,7 @@ import type { JobStore } from "../db/jobs.ts";
 import type { JobEnding } from "./job-ending.ts";
 import type { RowUpdater } from "./row-updater.ts";
 import type { TokenCounter } from "./tokens.ts";
+import type { WalletTurns } from "./wallet-turns.ts";
 import type { WorkerClient } from "./worker-client.ts";
 import type { WorkerPool } from "./worker-pool.ts";
 
@@ -50,6 +51,8 @@ export type JobContext = {
   pipeline: Pipeline;
   balances: Balances;
   workers: WorkerPool;
+  /** Wallets whose requests fail at sound models wait for their turn. */
+  turns: WalletTurns;
   /** Counts the tokens of prompts. */
   tokens: TokenCounter;
   /** The connection to workers. */

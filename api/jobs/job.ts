@@ -10,11 +10,12 @@ import { inSpan, markFailed } from "../../shared/tracing.ts";
 import type { Model, RegisteredWorker } from "../chain/directory.ts";
 import { accountIn, eventOf, lockAuthorizedOperation, lockOperation, type Outcome } from "../chain/operations.ts";
 import { NotSent } from "../chain/pipeline.ts";
+import { INCIDENTS, incidentCode } from "../db/incidents.ts";
 import { JobLost } from "../db/jobs.ts";
 import { ApiError, unavailable } from "../errors.ts";
 import { insufficientCredits, lockError, noWorkers } from "./admission.ts";
 import { Answer } from "./answer.ts";
-import { type Answered, isSchemas, runAttempt } from "./attempt.ts";
+import { type Answered, runAttempt } from "./attempt.ts";
 import type { SignedAuthorization } from "./authorization.ts";
 import type { JobContext } from "./context.ts";
 import { type EndingJob, type Settling, takenOver } from "./job-ending.ts";
@@ -26,6 +27,10 @@ import type { CompletedEvent } from "./worker-client.ts";
 const CLOCK_SKEW = 5;
 /** An attempt's number is a uint8 in the Assignment and on chain. */
 const LAST_ATTEMPT = 255;
+/** A request that failed at so many workers is tried at no other. */
+const MOST_FAILURES = 2;
+/** A client waits this long for the tests that tell whether its request or the models failed. */
+const VERDICT_MS = 10_000;
 /** While an offer may still be taken, the chain is asked this often whether its worker has proven an answer. */
 const LOOK_MS = 250;
 
@@ -99,8 +104,16 @@ export class JobRun {
 
   /** A lock that the wallet cannot cover, or that no worker may take, would only cost gas: both are kept first. */
   async #lock(): Promise<Lock> {
-    const { balances, workers, times } = this.#context;
+    const { balances, workers, turns, times } = this.#context;
     const { wallet, model, request, credits } = this.input;
+    const pauseMs = turns.take(wallet);
+    if (pauseMs > 0) {
+      const seconds = Math.ceil(pauseMs / 1000);
+      throw unavailable(
+        `The wallet's last requests failed at the models; it gets its next turn in ${seconds} s. Change the request that fails.`,
+        seconds,
+      );
+    }
     const release = await balances.hold(wallet, credits, times.lock * 1000);
     if (release === "held") {
       throw unavailable(
@@ -179,12 +192,14 @@ export class JobRun {
     const { jobId, model, request } = this.input;
     const needs = needsOf(request);
     const excluded = new Set<string>();
-    /** Workers whose model server did not take the request. */
+    /** Workers at which the request failed, and how many model servers did not take it. */
+    const failedAt: RegisteredWorker[] = [];
     let refusals = 0;
     for (let attempt = 1; !signal.aborted; attempt++) {
       const demand = { credits: lock.credits, needs };
       const worker = attempt > LAST_ATTEMPT ? undefined : workers.choose(model.number, demand, excluded);
       if (worker === undefined) {
+        if (failedAt.length > 0) throw await this.#failedAtModels(lock, failedAt);
         const all = refusals > 0 && refusals === excluded.size;
         const error = all ? requestRefused() : noWorkers(model);
         throw await this.#refuse(lock, { reason: "routing_failed", why: "no worker took the job" }, () => error);
@@ -210,21 +225,28 @@ export class JobRun {
       this.#leaveRoom?.();
       const result = await running;
       if (result.ok) return this.#complete(lock, attempt, worker, result);
-      if (signal.aborted) break;
-      const log = logger.child({ jobId: toApiJobId(jobId), worker: worker.signer, attempt });
-      log.warn({ code: result.failure.code }, `attempt failed: ${result.failure.message}`);
-      if (result.failure.code === RefusalCode.RequestRefused) refusals += 1;
-      if (this.answer.pieces > 0) {
-        throw await this.#refuse(lock, { reason: "worker_failed", why: result.failure.code }, workerBrokeOff);
+      const { code } = result.failure;
+      if (INCIDENTS[incidentCode(code)].severity === "failure") failedAt.push(worker);
+      if (signal.aborted) {
+        void this.#verdict(failedAt);
+        break;
       }
-      if (isSchemas(request, result.failure)) {
-        throw await this.#refuse(lock, { reason: "worker_failed", why: result.failure.code }, schemaFailed);
+      const log = logger.child({ jobId: toApiJobId(jobId), worker: worker.signer, attempt });
+      log.warn({ code }, `attempt failed: ${result.failure.message}`);
+      if (code === RefusalCode.RequestRefused) refusals += 1;
+      if (this.answer.pieces > 0) {
+        void this.#verdict(failedAt);
+        throw await this.#refuse(lock, { reason: "worker_failed", why: code }, workerBrokeOff);
       }
       // The worker's clock closed the window a moment before ours: the job is over for every worker.
       const left = lock.lockedAt + times.completion - head.time;
-      if (result.failure.code === JobErrorCode.Timeout && left <= CLOCK_SKEW) {
+      if (code === JobErrorCode.Timeout && left <= CLOCK_SKEW) {
         if (!signal.aborted) await once(signal, "abort");
         return "timeout";
+      }
+      if (failedAt.length >= MOST_FAILURES) throw await this.#failedAtModels(lock, failedAt);
+      if (refusals >= MOST_FAILURES) {
+        throw await this.#refuse(lock, { reason: "worker_failed", why: code }, requestRefused);
       }
       // A worker that went silent may still hold a valid offer: the next attempt starts when that has run out, unless the worker proves an answer.
       for (;;) {
@@ -237,6 +259,27 @@ export class JobRun {
       }
     }
     return "timeout";
+  }
+
+  /** The request failed at these workers. Ends the job; resolves with the client's error, by what the gateway's own tests of the models say. */
+  async #failedAtModels(lock: Lock, failedAt: readonly RegisteredWorker[]): Promise<ApiError> {
+    const verdict = this.#verdict(failedAt);
+    const pending = new ApiError("internal_error", "The job was failed, and its cause is being tested.");
+    const error = await this.#refuse(lock, { reason: "worker_failed", why: "failed at the model" }, () => pending);
+    if (error !== pending) return error;
+    return (await verdict) === "request" ? failedAtModel() : modelServersFailed();
+  }
+
+  /** Whose failure it was: the request's where all the models pass the gateway's own test, else the workers'. */
+  async #verdict(failedAt: readonly RegisteredWorker[]): Promise<"request" | "workers"> {
+    const { workers, turns } = this.#context;
+    const { model, wallet } = this.input;
+    const tests = Promise.all(failedAt.map((worker) => workers.test(worker, model)));
+    const late = sleep(VERDICT_MS).then(() => []);
+    const results = await Promise.race([tests, late]);
+    const isSound = results.length > 0 && results.every((result) => result.model === "sound");
+    if (isSound) turns.failed(wallet);
+    return isSound ? "request" : "workers";
   }
 
   /** Whether no other worker can have the job any more. A node that does not answer says nothing. */
@@ -494,12 +537,17 @@ const workerBrokeOff = (): ApiError =>
     "The worker broke off before the answer was complete; nothing is charged. Retry.",
   );
 
-/** 503: what broke one model server is tried on no other. */
-const schemaFailed = (): ApiError =>
+/** 422: the models are sound, so the same request would fail again. */
+const failedAtModel = (): ApiError =>
   new ApiError(
-    "service_unavailable",
-    "The model server failed on this request; nothing is charged. Retry, with a simpler schema if it fails again.",
+    "request_failed_at_model",
+    "The model server failed on this request, and it answers others; nothing is charged. Change the request: check the order of the " +
+      "messages' roles, simplify the JSON schema, or leave out optional parameters.",
   );
+
+/** 503: the gateway's own tests failed, too. */
+const modelServersFailed = (): ApiError =>
+  unavailable("The model servers failed, not only on this request; nothing is charged. Retry in a few seconds.", 5);
 
 /** 400: a model server knows best what it takes. */
 const requestRefused = (): ApiError =>

@@ -1,6 +1,6 @@
 import type { Ability } from "../../protocol/dispatch.ts";
 
-/** A worker that fails rests 1 s, 2 s, 4 s, … up to this. */
+/** A worker that is out of reach, or takes no jobs, rests 1 s, 2 s, 4 s, … up to this. */
 const LONGEST_REST_MS = 60_000;
 /** Misconduct: the configured rest, doubled each time, up to this. */
 const LONGEST_SUSPENSION_MS = 3_600_000;
@@ -34,16 +34,16 @@ export class WorkerHealth {
   capacity: number | null = null;
   /** What it said last that its model servers can do beyond text, by model number; also while it is away. */
   abilities: ReadonlyMap<number, readonly string[]> = new Map();
-  /** Failed jobs in a row. A probe alone does not clear a worker that fails its jobs. */
-  failures = 0;
-  /** Failures in a row that their client may have brought about: they rest nobody, but others come first. */
-  doubts = 0;
+  /** Rests in a row. A probe alone does not clear a worker that takes no jobs. */
+  #rests = 0;
   #misconducts = 0;
   #restUntil = 0;
   #fullUntil = 0;
   /** It said that it was full, and has finished no job since. */
   #saidFull = false;
   readonly #unhosted = new Map<number, number>();
+  /** Models that failed the gateway's last test. */
+  readonly #broken = new Set<number>();
   readonly #jobs = new Set<Outstanding>();
   /** Output tokens a second, by model number. */
   readonly #speeds = new Map<number, number>();
@@ -57,7 +57,8 @@ export class WorkerHealth {
 
   /** May be given jobs of the model, as far as its conduct goes. */
   isOffered(model: number, now: number): boolean {
-    return this.healthy && now >= this.#restUntil && now >= (this.#unhosted.get(model) ?? 0);
+    const isResting = now < this.#restUntil || now < (this.#unhosted.get(model) ?? 0);
+    return this.healthy && !isResting && !this.#broken.has(model);
   }
 
   /** Whether it said that it can do all of these with the model. */
@@ -84,7 +85,7 @@ export class WorkerHealth {
     // A job that waits for its first token shows slowness before it is over.
     let waiting = 0;
     for (const job of this.#jobs) if (!job.firstToken) waiting = Math.max(waiting, now - job.since);
-    return (this.outstanding + 1) * (Math.max(remembered, waiting) + UNNOTICED_MS) * (this.failures + this.doubts + 1);
+    return (this.outstanding + 1) * (Math.max(remembered, waiting) + UNNOTICED_MS) * (this.#rests + 1);
   }
 
   /** A job was given to the worker. `firstToken` notes its first token and returns the time it took; `end` is idempotent. */
@@ -125,22 +126,31 @@ export class WorkerHealth {
   }
 
   succeeded(): void {
-    this.failures = 0;
-    this.doubts = 0;
+    this.#rests = 0;
     this.#saidFull = false;
   }
 
-  /** Rests, longer each time in a row; must answer a probe again. False if it rests already: what fails together is one incident. */
-  failed(now: number): boolean {
+  /** Out of reach, or refusing what it is offered: rests, longer each time in a row, and must answer a probe again. */
+  absent(now: number): void {
     this.healthy = false;
-    return this.#rest(now);
+    this.#rest(now);
   }
 
-  #rest(now: number): boolean {
-    if (now < this.#restUntil) return false;
-    this.failures += 1;
-    this.#restUntil = now + Math.min(LONGEST_REST_MS, 500 * 2 ** this.failures);
-    return true;
+  /** What comes together is one rest. */
+  #rest(now: number): void {
+    if (now < this.#restUntil) return;
+    this.#rests += 1;
+    this.#restUntil = now + Math.min(LONGEST_REST_MS, 500 * 2 ** this.#rests);
+  }
+
+  /** The gateway tested the model: a broken one is offered nothing until a later test finds it sound. */
+  tested(model: number, isSound: boolean): void {
+    if (isSound) this.#broken.delete(model);
+    else this.#broken.add(model);
+  }
+
+  isBroken(model: number): boolean {
+    return this.#broken.has(model);
   }
 
   /** Rests long. A finished job does not make up for it: the next time it rests twice as long. */

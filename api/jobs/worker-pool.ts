@@ -2,8 +2,9 @@ import type { Logger } from "pino";
 import type { Hex } from "viem";
 import { ABILITIES, type Ability, RefusalCode } from "../../protocol/dispatch.ts";
 import type { Directory, Model, RegisteredWorker } from "../chain/directory.ts";
-import { INCIDENTS, type IncidentStore, incidentCode, oneLine } from "../db/incidents.ts";
+import { INCIDENTS, type IncidentCode, type IncidentStore, incidentCode, oneLine } from "../db/incidents.ts";
 import type { Metrics } from "../observe/metrics.ts";
+import { ModelTests, type TestResult } from "./model-tests.ts";
 import type { WorkerClient } from "./worker-client.ts";
 import type { WorkerCover } from "./worker-cover.ts";
 import { chooseBest, WorkerHealth } from "./worker-health.ts";
@@ -15,8 +16,8 @@ const PROBE_TIMEOUT_MS = 2_000;
 /** Probes under way at once: a registry full of dead endpoints must not hold up the living. */
 const PROBES = 64;
 const SAMPLES = 101;
-/** A trial that did not fail is not repeated for so long: who floods a worker with empty answers gets no work out of it. */
-const TRIAL_PAUSE_MS = 60_000;
+/** After an empty answer a model is not tested if it was sound so lately: a flood of empty answers makes it no work. */
+const EMPTY_TEST_AGE_MS = 60_000;
 
 type PoolSettings = {
   /** Most jobs that one worker has from this gateway at once. */
@@ -29,8 +30,8 @@ type Parts = {
   directory: Directory;
   client: WorkerClient;
   cover: WorkerCover;
-  /** What the model of a worker makes of the gateway's own question. Rejects with WorkerFailure. */
-  trial: (worker: RegisteredWorker, model: string) => Promise<string>;
+  /** Sends the gateway's test prompt to the worker's model; resolves with its text. Rejects with WorkerFailure, or with a timeout. */
+  testPrompt: (worker: RegisteredWorker, model: string) => Promise<string>;
   incidents: IncidentStore;
   metrics: Metrics;
   logger: Logger;
@@ -43,8 +44,9 @@ export type Incident = { code: string; detail: string; jobId: Hex | null };
 type Demand = { credits: number; needs: readonly Ability[] };
 
 /**
- * Workers as the gateway finds them: registered on chain, answering its own probe, and not resting after a failure. Chooses
- * the one with the least outstanding work, weighted by how fast it was lately.
+ * Workers as the gateway finds them: registered on chain, answering its probes, and not resting. Chooses the one with the least outstanding work,
+ * weighted by how fast it was lately. A failed job takes no worker away: it may be its request's fault. The gateway then tests the model itself,
+ * and only a failed test takes it away, until a later test succeeds.
  */
 export class WorkerPool {
   readonly #parts: Parts;
@@ -55,14 +57,18 @@ export class WorkerPool {
   readonly #withheld = new Map<Hex, { worker: string; until: number }>();
   /** Credits of jobs that were admitted and are not offered yet, by model. */
   readonly #reserved = new Map<number, number>();
-  /** By worker and model: when the next trial may begin, ms since the epoch; without end while one runs. */
-  readonly #noTrialUntil = new Map<string, number>();
+  readonly #tests: ModelTests;
   #timer: NodeJS.Timeout | undefined;
   #probes = 0;
 
   constructor(parts: Parts, settings: PoolSettings) {
     this.#parts = parts;
     this.#settings = settings;
+    this.#tests = new ModelTests({
+      ask: parts.testPrompt,
+      tested: (worker, model, result) => this.#tested(worker, model, result),
+      logger: parts.logger,
+    });
   }
 
   /** Asks every worker, twice if it does not answer: a process that has just started may be the late one. Then keeps asking. */
@@ -80,6 +86,7 @@ export class WorkerPool {
 
   stop(): void {
     clearInterval(this.#timer);
+    this.#tests.stop();
   }
 
   /** Workers that host the model and answer, whether or not they have room. */
@@ -214,30 +221,14 @@ export class WorkerPool {
     this.#of(worker).succeeded();
   }
 
-  /** The worker failed a job, and its client may be the cause. */
-  doubt(worker: string): void {
-    this.#of(worker).doubts += 1;
+  /** The worker answered with empty text. A client can bring that about, so it says nothing of the worker: the gateway tests the model. */
+  answeredEmpty(worker: RegisteredWorker, model: Pick<Model, "number" | "id">): void {
+    void this.#tests.test(worker, model, EMPTY_TEST_AGE_MS);
   }
 
-  /**
-   * The worker answered with empty text. A client can bring that about, so it says nothing of the worker: the gateway asks the model a question
-   * of its own, one at a time, and none for a minute after one that went well.
-   */
-  answeredEmpty(worker: RegisteredWorker, { number, id }: Pick<Model, "number" | "id">): void {
-    const key = `${worker.signer} ${number}`;
-    if (Date.now() < (this.#noTrialUntil.get(key) ?? 0)) return;
-    this.#noTrialUntil.set(key, Number.POSITIVE_INFINITY);
-    this.#parts.trial(worker, id).then(
-      (text) => {
-        const empty = text.trim() === "";
-        this.#noTrialUntil.set(key, empty ? 0 : Date.now() + TRIAL_PAUSE_MS);
-        if (empty) this.report(worker.signer, { code: "empty_trial", detail: `model ${id}`, jobId: null });
-      },
-      (error) => {
-        this.#noTrialUntil.set(key, Date.now() + TRIAL_PAUSE_MS);
-        this.#parts.logger.info({ err: error, worker: worker.signer, model: id }, "a worker did not answer a trial");
-      },
-    );
+  /** Tests the worker's model after a failed job; resolves with the result of a test that begins from now on. Never rejects. */
+  test(worker: RegisteredWorker, model: Pick<Model, "number" | "id">): Promise<TestResult> {
+    return this.#tests.test(worker, model);
   }
 
   /** The worker proved an answer that it did not deliver: it gets no job before `until`, ms since the epoch, or before it has handed it out. */
@@ -252,23 +243,38 @@ export class WorkerPool {
     this.#withheld.delete(jobId);
   }
 
-  /** Something went wrong with the worker: counted, stored, and followed by what its severity asks for. */
+  /** Something went wrong with the worker: counted, stored, and followed by what its severity asks for (api/db/incidents.ts). */
   report(worker: string, incident: Incident, model?: number): void {
-    const { metrics, incidents, logger } = this.#parts;
     const code = incidentCode(incident.code);
-    const { severity, title } = INCIDENTS[code];
-    metrics.workerFailures.inc({ worker, code });
     const health = this.#of(worker);
     const now = Date.now();
-    if (code === RefusalCode.Busy) return health.full(now);
-    const detail = oneLine(incident.detail);
-    incidents.record(worker, code, detail, incident.jobId);
-    const log = { worker, code, detail, jobId: incident.jobId };
+    if (code === RefusalCode.Busy) {
+      this.#parts.metrics.workerFailures.inc({ worker, code });
+      return health.full(now);
+    }
+    this.#record(worker, code, incident);
+    const { severity } = INCIDENTS[code];
     if (code === RefusalCode.UnknownModel && model !== undefined) health.doesNotHost(model, now);
     else if (code === RefusalCode.Draining) health.healthy = false;
     else if (severity === "misconduct") health.suspended(now, this.#settings.misconductRestMs);
-    else if (severity === "failure" && !health.failed(now)) return;
-    logger.warn(log, `a worker ${title}`);
+    else if (severity === "absence") health.absent(now);
+  }
+
+  #record(worker: string, code: IncidentCode, { detail: words, jobId }: Incident): void {
+    const { metrics, incidents, logger } = this.#parts;
+    const detail = oneLine(words);
+    metrics.workerFailures.inc({ worker, code });
+    incidents.record(worker, code, detail, jobId);
+    logger.warn({ worker, code, detail, jobId }, `a worker ${INCIDENTS[code].title}`);
+  }
+
+  #tested({ signer }: RegisteredWorker, { number, id }: Pick<Model, "number" | "id">, result: TestResult): void {
+    const health = this.#of(signer);
+    const wasBroken = health.isBroken(number);
+    health.tested(number, result.model === "sound");
+    if (result.model === "broken") {
+      this.#record(signer, "failed_test", { code: "failed_test", detail: `model ${id}: ${result.why}`, jobId: null });
+    } else if (wasBroken) this.#parts.logger.info({ worker: signer, model: id }, "a worker's model answers again");
   }
 
   #observeFirstToken(model: number, ms: number): void {

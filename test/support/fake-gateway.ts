@@ -8,6 +8,7 @@ import type { JobContext } from "../../api/jobs/context.ts";
 import { JobEnding } from "../../api/jobs/job-ending.ts";
 import type { Refusal } from "../../api/jobs/next-step.ts";
 import type { RowUpdater } from "../../api/jobs/row-updater.ts";
+import { WalletTurns } from "../../api/jobs/wallet-turns.ts";
 import { signingAccount } from "../../shared/secp256k1.ts";
 
 export const ESCROW: Hex = `0x${"e5".repeat(20)}`;
@@ -49,16 +50,17 @@ export function fakeGateway({ time = Math.floor(Date.now() / 1000), workers, ...
     workers: {
       reserve: () => () => {},
       begin: () => ({ firstToken: () => {}, end: () => {} }),
-      doubt: () => {},
       report: () => {},
       reportSuccess: () => {},
       reportSpeed: () => {},
       charged: () => {},
+      test: async () => ({ model: "sound" }),
       withholds: () => {},
       released: () => {},
       declares: () => false,
       ...workers,
     },
+    turns: new WalletTurns(),
     ...rowsInMemory(),
     cipher: { encrypt: () => Buffer.alloc(0) },
     outputRetentionHours: 24,

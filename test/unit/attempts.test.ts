@@ -146,30 +146,66 @@ it("a job is offered 255 times at most: there is no number for another attempt",
   expect(outstanding()).toBe(0);
 });
 
-describe("a request with a JSON schema", () => {
-  const schema = { type: "json_schema" as const, json_schema: { name: "s", schema: {} } };
-  const run = (failure: WorkerFailure, response_format?: typeof schema) => {
+describe("a request that fails at the model", () => {
+  type Outcome = "sound" | "broken" | "slow";
+  /** Runs it at a gateway whose own tests of the models end so, one after the other; what was tested, and how often its wallet failed. */
+  function run(failure: WorkerFailure, outcomes: readonly Outcome[] = ["sound"]) {
     const { context, asked, reports } = gateway(failure);
-    const { completed } = runJob(context, { request: { ...request, ...(response_format && { response_format }) } });
-    return { completed, asked, reports };
-  };
+    const [tested, turns]: [string[], string[]] = [[], []];
+    const test = async ({ signer }: { signer: string }) => {
+      const outcome = outcomes[Math.min(tested.push(signer), outcomes.length) - 1];
+      if (outcome === "slow") await new Promise(() => {});
+      return outcome === "sound" ? { model: "sound" } : { model: "broken", why: "no answer" };
+    };
+    const told = { take: () => 0, failed: (wallet: string) => void turns.push(wallet) };
+    const { completed } = runJob({ ...context, turns: told, workers: { ...context.workers, test } } as never);
+    return { completed, asked, reports, tested, turns };
+  }
+  const backend = (code = "backend_failed") => new WorkerFailure(code, "no", false);
 
-  it.each(["backend_failed", "stalled", "answer_too_long"])(
-    "that a model server does not survive is tried on no other, and counts against nobody: %s",
+  it.each(["backend_failed", "stalled", "answer_too_long", "broken_stream", "unfinished", "some_new_code"])(
+    "is tried at two workers, then it is its client's error: %s",
     async (code) => {
-      const { completed, asked, reports } = run(new WorkerFailure(code, "no", false), schema);
-      await expect(completed).rejects.toMatchObject({ code: "service_unavailable" });
-      expect([asked, reports]).toEqual([[1], []]);
+      const { completed, asked, reports, tested, turns } = run(backend(code));
+      await expect(completed).rejects.toMatchObject({ code: "request_failed_at_model", status: 422 });
+      expect([asked, reports, tested.length, turns.length]).toEqual([[1, 2], [code, code], 2, 1]);
     },
   );
 
-  it.each<[string, WorkerFailure, typeof schema | undefined]>([
-    ["another failure", new WorkerFailure("unreachable", "no", false), schema],
-    ["no schema", new WorkerFailure("backend_failed", "no", false), undefined],
-  ])("is the only excuse: %s", async (_what, failure, format) => {
-    const { completed, asked, reports } = run(failure, format);
+  it.each<[string, Outcome[]]>([
+    ["both", ["broken"]],
+    ["one of both", ["sound", "broken"]],
+  ])(
+    "is retryable, and costs its wallet no turn, where %s of the models fail the gateway's own test",
+    async (_, outcomes) => {
+      const { completed, turns } = run(backend(), outcomes);
+      await expect(completed).rejects.toMatchObject({ code: "service_unavailable", status: 503 });
+      expect(turns).toEqual([]);
+    },
+  );
+
+  it("is retryable where the test takes too long", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout"] });
+    try {
+      const { completed } = run(backend(), ["slow"]);
+      const told = completed.catch((error) => error);
+      await vi.advanceTimersByTimeAsync(11_000);
+      expect(await told).toMatchObject({ code: "service_unavailable" });
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  it.each(["unreachable", "busy", "not_locked", "draining"])("is not one that no worker took: %s", async (code) => {
+    const { completed, asked, tested } = run(backend(code));
     await expect(completed).rejects.toMatchObject({ code: "no_workers_available" });
-    expect([asked.length, reports.length]).toEqual([255, 255]);
+    expect([asked.length, tested]).toEqual([255, []]);
+  });
+
+  it("is refused where two model servers do not take it", async () => {
+    const { completed, asked, tested } = run(backend("request_refused"));
+    await expect(completed).rejects.toMatchObject({ code: "invalid_request", status: 400 });
+    expect([asked, tested]).toEqual([[1, 2], []]);
   });
 });
 

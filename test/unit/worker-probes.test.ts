@@ -1,7 +1,6 @@
 import { pino } from "pino";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { RegisteredWorker } from "../../api/chain/directory.ts";
-import { WorkerHealth } from "../../api/jobs/worker-health.ts";
 import { WorkerPool } from "../../api/jobs/worker-pool.ts";
 import type { Ability } from "../../protocol/dispatch.ts";
 
@@ -102,14 +101,6 @@ it("says why it has no worker, once", async () => {
   await start(["refused", "refused"]);
   await probed(["refused"]);
   expect(logged).toEqual([expect.objectContaining({ healthy: false, reason: "connect ECONNREFUSED" })]);
-});
-
-it("puts a worker last that failed a job for which the client may be to blame, until it answers one", () => {
-  const [doubted, other] = [new WorkerHealth(), new WorkerHealth()];
-  doubted.doubts += 1;
-  expect(doubted.score(100, 0)).toBeGreaterThan(other.score(100, 0));
-  doubted.succeeded();
-  expect(doubted.score(100, 0)).toBe(other.score(100, 0));
 });
 
 it("says how many tokens can be written in a time: at twice the speed that was seen, once one was", () => {

@@ -155,6 +155,7 @@ export const PATHS: Record<string, Record<string, Json>> = {
           "authorization_required",
           "authorization_invalid",
           "conflict",
+          "request_failed_at_model",
           "no_workers_available",
           "job_timeout",
           "answer_withheld",

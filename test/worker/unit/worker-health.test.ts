@@ -52,14 +52,13 @@ describe("a worker's score", () => {
   });
 });
 
-describe("a worker that failed", () => {
-  it("rests longer each time in a row; what fails together is one failure", () => {
+describe("a worker that is absent", () => {
+  it("rests longer each time in a row; what comes together is one rest", () => {
     const health = healthy();
     const rests: number[] = [];
     let now = NOW;
     for (let time = 0; time < 9; time++) {
-      expect(health.failed(now)).toBe(true);
-      expect(health.failed(now)).toBe(false);
+      for (let n = 0; n < 5; n++) health.absent(now);
       health.healthy = true;
       const begun = now;
       while (!health.isOffered(MODEL, now)) now += 500;
@@ -67,17 +66,27 @@ describe("a worker that failed", () => {
     }
     expect(rests).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60]);
     health.succeeded();
-    health.failed(now);
+    health.absent(now);
     health.healthy = true;
     expect(health.isOffered(MODEL, now + 1_000)).toBe(true);
   });
 
   it("needs a good probe as well", () => {
     const health = healthy();
-    health.failed(NOW);
+    health.absent(NOW);
     expect(health.isOffered(MODEL, NOW + 60_000)).toBe(false);
     health.healthy = true;
     expect(health.isOffered(MODEL, NOW + 60_000)).toBe(true);
+  });
+});
+
+describe("a worker", () => {
+  it("whose model failed the gateway's test is offered no job of it until a test finds it sound", () => {
+    const health = healthy();
+    health.tested(MODEL, false);
+    expect([health.isOffered(MODEL, NOW + 3_600_000), health.isOffered(2, NOW)]).toEqual([false, true]);
+    health.tested(MODEL, true);
+    expect(health.isOffered(MODEL, NOW)).toBe(true);
   });
 
   it("by misconduct rests twice as long the next time, whatever it did well in between", () => {

@@ -205,7 +205,7 @@ export type Owed = { job_id: string; units: number };
 
 export type Incident = {
   code: string;
-  severity: "misconduct" | "failure" | "refusal" | "note";
+  severity: "misconduct" | "absence" | "failure" | "refusal" | "note";
   /** The rest of a sentence about the worker. */
   title: string;
   occurrences: number;

@@ -1,0 +1,129 @@
+/**
+ * Tests a worker's model with the gateway's own prompt. A failed job says nothing of its worker, since a client's request can make any model
+ * server fail. This test decides, because no client has a hand in it.
+ */
+import type { Logger } from "pino";
+import { JobErrorCode, RefusalCode } from "../../protocol/dispatch.ts";
+import type { Model, RegisteredWorker } from "../chain/directory.ts";
+import { WorkerFailure } from "./worker-client.ts";
+
+/** `sound`: the model answered, or the worker was only too busy to be asked. `broken`: it failed, said nothing, or took too long. */
+export type TestResult = { model: "sound" } | { model: "broken"; why: string };
+type TestedModel = Pick<Model, "number" | "id">;
+
+/** Tests of one model at one worker never overlap, and begin at least this long after each other. */
+const GAP_MS = 2_000;
+/** A broken model is tested again after 1, 2, 4 … 60 s, until it answers. */
+const LONGEST_PAUSE_MS = 60_000;
+
+type Parts = {
+  /** Sends the test prompt to the worker's model; resolves with its text. Rejects with WorkerFailure, or with a timeout. */
+  ask: (worker: RegisteredWorker, model: string) => Promise<string>;
+  /** Called with each result. */
+  tested: (worker: RegisteredWorker, model: TestedModel, result: TestResult) => void;
+  logger: Logger;
+};
+
+/** One model at one worker. Times are milliseconds since the epoch. */
+type Entry = {
+  /** The test that runs, and the one that begins after it. */
+  running: Promise<unknown>;
+  next: Promise<TestResult> | null;
+  beganAt: number;
+  soundAt: number;
+  /** Broken results in a row. */
+  failures: number;
+  timer: NodeJS.Timeout | undefined;
+};
+
+export class ModelTests {
+  readonly #parts: Parts;
+  readonly #entries = new Map<string, Entry>();
+  #stopped = false;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * The result of a test that begins after this call; of the last one if that found the model sound in the last `maxAgeMs`. Calls that wait
+   * share a test. Never rejects.
+   */
+  test(worker: RegisteredWorker, model: TestedModel, maxAgeMs = 0): Promise<TestResult> {
+    const entry = this.#entry(`${worker.signer} ${model.number}`);
+    if (Date.now() - entry.soundAt < maxAgeMs) return Promise.resolve({ model: "sound" });
+    entry.next ??= this.#afterRunning(entry, worker, model);
+    return entry.next;
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    for (const { timer } of this.#entries.values()) clearTimeout(timer);
+  }
+
+  async #afterRunning(entry: Entry, worker: RegisteredWorker, model: TestedModel): Promise<TestResult> {
+    await entry.running;
+    await sleep(entry.beganAt + GAP_MS - Date.now());
+    const run = this.#run(worker, model);
+    [entry.running, entry.next, entry.beganAt] = [run, null, Date.now()];
+    const result = await run;
+    if (result.model === "sound") [entry.soundAt, entry.failures] = [Date.now(), 0];
+    else this.#again(entry, worker, model);
+    this.#parts.tested(worker, model, result);
+    return result;
+  }
+
+  /** A broken model gets no jobs, so nothing but another test can find out that it answers again. */
+  #again(entry: Entry, worker: RegisteredWorker, model: TestedModel): void {
+    entry.failures += 1;
+    clearTimeout(entry.timer);
+    if (this.#stopped) return;
+    const pause = Math.min(LONGEST_PAUSE_MS, 500 * 2 ** entry.failures);
+    entry.timer = setTimeout(() => void this.test(worker, model), pause).unref();
+  }
+
+  async #run(worker: RegisteredWorker, model: TestedModel): Promise<TestResult> {
+    try {
+      const text = await this.#parts.ask(worker, model.id);
+      return text.trim() === "" ? { model: "broken", why: "it answered with nothing" } : { model: "sound" };
+    } catch (error) {
+      const log = this.#parts.logger.child({ worker: worker.signer, model: model.id });
+      if (saysNothing(error)) {
+        log.info({ err: error }, "a worker did not run the gateway's test prompt; its model counts as sound");
+        return { model: "sound" };
+      }
+      return { model: "broken", why: error instanceof Error ? error.message : String(error) };
+    }
+  }
+
+  #entry(key: string): Entry {
+    const known = this.#entries.get(key);
+    if (known !== undefined) return known;
+    const never = Number.NEGATIVE_INFINITY;
+    const entry = {
+      running: Promise.resolve(),
+      next: null,
+      beganAt: never,
+      soundAt: never,
+      failures: 0,
+      timer: undefined,
+    };
+    this.#entries.set(key, entry);
+    return entry;
+  }
+}
+
+/** What a worker says when its model, or the worker itself, failed on the test prompt. */
+const FAILURES: readonly string[] = [
+  RefusalCode.BackendFailed,
+  JobErrorCode.Timeout,
+  JobErrorCode.TooLong,
+  JobErrorCode.Internal,
+  "unreachable",
+  "broken_stream",
+];
+
+/** Whether a worker refused the test without asking its model: it is full, stops, or does not know such tests. */
+const saysNothing = (error: unknown): boolean => error instanceof WorkerFailure && !FAILURES.includes(error.code);
+
+const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, Math.max(0, ms)).unref());

@@ -1,0 +1,55 @@
+/**
+ * Wallets whose requests fail at sound models. Such a request is not charged, but costs the operator the gas of two transactions and a worker its
+ * time. So a wallet that repeats it waits between its jobs; other wallets notice nothing.
+ */
+import type { Address } from "viem";
+
+/** Failures that cost no turn: anybody can send one request that a model server does not survive. */
+const FREE_FAILURES = 2;
+/** After a further failure the wallet's next job waits 1, 2, 4 … 60 s. */
+const LONGEST_PAUSE_MS = 60_000;
+/** So long after its last failure a wallet starts anew. */
+const FORGOTTEN_MS = 300_000;
+/** Wallets that are remembered; the one that failed longest ago is forgotten first. */
+const MOST_WALLETS = 10_000;
+
+/** Times are milliseconds since the epoch. */
+type Failing = { failures: number; failedAt: number; nextAt: number };
+
+export class WalletTurns {
+  readonly #failing = new Map<string, Failing>();
+
+  /** A request of the wallet failed at a model that the gateway then found sound. */
+  failed(wallet: Address, now = Date.now()): void {
+    const key = wallet.toLowerCase();
+    const before = this.#current(key, now);
+    const failures = (before?.failures ?? 0) + 1;
+    const nextAt = now + pauseMs(failures);
+    this.#failing.delete(key);
+    this.#failing.set(key, { failures, failedAt: now, nextAt: Math.max(nextAt, before?.nextAt ?? 0) });
+    if (this.#failing.size <= MOST_WALLETS) return;
+    const [oldest] = this.#failing.keys();
+    if (oldest !== undefined) this.#failing.delete(oldest);
+  }
+
+  /**
+   * Takes the wallet's next turn: returns 0 if its job may start now, else the milliseconds until it has a turn, which this call did not take.
+   * Wallets that do not fail always have one.
+   */
+  take(wallet: Address, now = Date.now()): number {
+    const failing = this.#current(wallet.toLowerCase(), now);
+    if (failing === undefined) return 0;
+    if (now < failing.nextAt) return failing.nextAt - now;
+    failing.nextAt = now + pauseMs(failing.failures);
+    return 0;
+  }
+
+  #current(key: string, now: number): Failing | undefined {
+    const failing = this.#failing.get(key);
+    if (failing !== undefined && now - failing.failedAt > FORGOTTEN_MS) this.#failing.delete(key);
+    return this.#failing.get(key);
+  }
+}
+
+const pauseMs = (failures: number): number =>
+  failures <= FREE_FAILURES ? 0 : Math.min(LONGEST_PAUSE_MS, 1_000 * 2 ** (failures - FREE_FAILURES - 1));
