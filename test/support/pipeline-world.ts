@@ -27,6 +27,9 @@ export const account = privateKeyToAccount(GATEWAY.privateKey);
 /** A wallet with credits. */
 export const owner = privateKeyToAccount(generatePrivateKey());
 
+/** `rpcUrl`: another way to the node than its own address. */
+type PipelineOptions = { replaceAfterMs?: number; feeCap?: bigint; rpcUrl?: string };
+
 const testClient = (url: string) =>
   createTestClient({ mode: "anvil", transport: http(url), pollingInterval: 50 }).extend(publicActions);
 
@@ -107,15 +110,15 @@ export class World {
   }
 
   /** A pipeline as a gateway process would have it, when it has taken up what an earlier one left. */
-  async start(options: { replaceAfterMs?: number; feeCap?: bigint } = {}) {
+  async start(options: PipelineOptions = {}) {
     const started = await this.startOnly(options);
     await started.takenUp;
     return started;
   }
 
   /** The same, while that is still under way. */
-  async startOnly({ replaceAfterMs = 15_000, feeCap = 500_000_000_000n } = {}) {
-    const rpc = connectRpc(this.stack.info.rpc_url);
+  async startOnly({ replaceAfterMs = 15_000, feeCap = 500_000_000_000n, rpcUrl }: PipelineOptions = {}) {
+    const rpc = connectRpc(rpcUrl ?? this.stack.info.rpc_url);
     const head = new Head(rpc, logger);
     await head.start(100);
     const context = {
