@@ -1,5 +1,6 @@
 /** Section `page`. */
 import { type CDPSession, chromium, type Page } from "playwright-core";
+import { chromiumOptions } from "../dev/chromium.ts";
 import { p50, type Section } from "./report.ts";
 import type { System } from "./system.ts";
 
@@ -24,10 +25,7 @@ export async function page({ stack, target }: System, visits: number): Promise<S
     transaction: `${base}/app/tx/${tx}`,
     governance: `${base}/app/governance`,
   };
-  const browser = await chromium.launch({
-    executablePath: process.env["CHROMIUM"] ?? "/usr/bin/chromium",
-    args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"],
-  });
+  const browser = await chromium.launch(await chromiumOptions());
   const views = new Map<string, View[]>();
   try {
     for (const [name, url] of Object.entries(pages)) {

@@ -2,16 +2,18 @@ import { overrideTask } from "hardhat/config";
 import type { HardhatPlugin } from "hardhat/types/plugins";
 import type { TaskOverrideActionFunction } from "hardhat/types/tasks";
 import Mocha from "mocha";
-import { type Failure, writeReport } from "./report.ts";
+import { NO_REASON, type TestNote, writeReport } from "./report.ts";
 
 /** Shows what mocha's own reporter shows, and writes the report that `npm test` reads. */
 class SpecReporter extends Mocha.reporters.Spec {
   constructor(runner: Mocha.Runner, options: Mocha.MochaOptions) {
     super(runner, options);
-    const failures: Failure[] = [];
+    const failures: TestNote[] = [];
+    const skipped: TestNote[] = [];
+    runner.on("pending", (test) => skipped.push({ title: test.fullTitle(), message: NO_REASON }));
     runner.on("fail", (test, error: Error) => failures.push({ title: test.fullTitle(), message: error.message }));
     runner.once("end", () => {
-      const { passes: passed, pending: skipped } = this.stats;
+      const { passes: passed } = this.stats;
       writeReport("mocha", { passed, failed: failures.length, skipped, failures, flaky: [] });
     });
   }
@@ -29,8 +31,9 @@ type Outcome = { success: boolean; value?: { summary: Summary }; error?: { summa
 /** Runs the Solidity tests, and writes the report that `npm test` reads. */
 const solidityReported: TaskOverrideActionFunction = async (args, _, runSuper) => {
   const outcome = (await runSuper(args)) as Outcome;
-  const { passed, failed, skipped, failureOutput = "" } = (outcome.value ?? outcome.error)?.summary ?? NOTHING;
+  const { passed, failed, skipped: count, failureOutput = "" } = (outcome.value ?? outcome.error)?.summary ?? NOTHING;
   const failures = failed > 0 ? [{ title: "Solidity tests", message: failureOutput }] : [];
+  const skipped = count > 0 ? [{ title: `${count} Solidity tests`, message: NO_REASON }] : [];
   writeReport("solidity", { passed, failed, skipped, failures, flaky: [] });
   return outcome;
 };

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { execa } from "execa";
-import { type Failure, type Report, readReports, writeReport } from "./report.ts";
+import { type Report, readReports, type TestNote, writeReport } from "./report.ts";
 
 /** @property minutes Time after which it hangs: machines are shared, and can be several times as slow as a quiet one. */
 type Program = { name: string; command: string; args: string[]; minutes: number };
@@ -59,7 +59,7 @@ async function run({ name, command, args, minutes }: Program): Promise<void> {
   });
   const { passed, failed } = readReports(own);
   if (result.failed ? failed > 0 && !result.timedOut : passed + failed > 0) return;
-  const nothing: Report = { passed: 0, failed: 0, skipped: 0, failures: [], flaky: [] };
+  const nothing: Report = { passed: 0, failed: 0, skipped: [], failures: [], flaky: [] };
   if (!result.failed) return writeReport("end", { ...nothing, passed: 1 }, own);
   const last = (result.all ?? "").split("\n").slice(-LINES_SHOWN).join("\n");
   const how = result.timedOut ? `did not end within ${minutes} minutes` : `ended with exit code ${result.exitCode}`;
@@ -87,9 +87,9 @@ if (stop.signal.aborted) {
   process.exit(130);
 }
 console.log("");
-const shown = ({ title, message }: Failure): string => `${title}\n${message.replace(/^/gm, "    ")}\n`;
+const shown = ({ title, message }: TestNote): string => `${title}\n${message.replace(/^/gm, "    ")}\n`;
 for (const failure of failures) console.log(`failed: ${shown(failure)}`);
 for (const failure of flaky) console.log(`flaky, passed when run once more: ${shown(failure)}`);
-if (skipped > 0) console.log(`${skipped} tests are skipped.`);
+for (const { title, message } of skipped) console.log(`skipped: ${title}: ${message}`);
 console.log(`${passed} passed, ${failed} failed`);
 process.exitCode = failed > 0 ? 1 : 0;

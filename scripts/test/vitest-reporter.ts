@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from "node:util";
 import type { Reporter, SerializedError, TestModule, TestProject, TestSpecification } from "vitest/node";
-import { type Failure, writeReport } from "./report.ts";
+import { NO_REASON, type TestNote, writeReport } from "./report.ts";
 
 /**
  * Prints the tests that passed only when they ran again, and writes the report that `npm test` reads. Stops what files share
@@ -26,7 +26,7 @@ export default class SumReporter implements Reporter {
     const nameOf = (module: TestModule, name: string): string => `${module.relativeModuleId} > ${name}`;
     const withState = (state: string) => tests.filter(({ test }) => test.result().state === state);
 
-    const described = ({ module, test }: (typeof tests)[number]): Failure => ({
+    const described = ({ module, test }: (typeof tests)[number]): TestNote => ({
       title: nameOf(module, test.fullName),
       message: messageOf(test.result().errors ?? []),
     });
@@ -44,7 +44,13 @@ export default class SumReporter implements Reporter {
     writeReport("vitest", {
       passed: withState("passed").length,
       failed: failures.length,
-      skipped: withState("skipped").length,
+      skipped: withState("skipped").map(({ module, test }) => {
+        const result = test.result();
+        return {
+          title: nameOf(module, test.fullName),
+          message: (result.state === "skipped" && result.note) || NO_REASON,
+        };
+      }),
       failures,
       flaky,
     });

@@ -4,7 +4,6 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import { ANSWER, type Protocol, people, startProtocol } from "../verify/support/protocol.ts";
-import { describeInBrowser } from "../web/support/browser.ts";
 import { launchBrowser } from "../web/support/chromium.ts";
 import { type Installed, install } from "./support/install.ts";
 
@@ -45,7 +44,7 @@ describe("the command of the package verify, installed in an empty folder", () =
   });
 });
 
-describeInBrowser("its page, opened from disk", () => {
+describe("its page, opened from disk", () => {
   let page: Page;
   const asked = new Set<string>();
   let close: () => Promise<void>;

@@ -84,34 +84,26 @@ test("refuses a private key that is none", () => {
   expect(() => signingAccount("0x1234")).toThrow();
 });
 
-test.skipIf(native === null)(
-  "the built library and the portable one sign and recover alike, whatever the bytes",
-  () => {
-    const outcome = (recover: () => Uint8Array | null): string | null => {
-      try {
-        const point = recover();
-        return point === null ? null : bytesToHex(point);
-      } catch {
-        return null;
+test("the built library and the portable one sign and recover alike, whatever the bytes", ({ skip }) => {
+  skip(native === null, "npm could not build the package secp256k1 here");
+  const outcome = (recover: () => Uint8Array | null): string | null => {
+    try {
+      const point = recover();
+      return point === null ? null : bytesToHex(point);
+    } catch {
+      return null;
+    }
+  };
+  fc.assert(
+    fc.property(bytes(32), bytes(32), bytes(64), fc.constantFrom(0 as const, 1 as const), (hash, key, junk, parity) => {
+      expect(portable.publicKey(key)).toEqual(native?.publicKey(key));
+      const made = native?.sign(hash, key);
+      expect(portable.sign(hash, key)).toEqual(made);
+      for (const signature of [made?.signature ?? junk, junk]) {
+        const recovered = outcome(() => native?.recover(signature, parity, hash) ?? null);
+        expect(outcome(() => portable.recover(signature, parity, hash))).toBe(recovered);
       }
-    };
-    fc.assert(
-      fc.property(
-        bytes(32),
-        bytes(32),
-        bytes(64),
-        fc.constantFrom(0 as const, 1 as const),
-        (hash, key, junk, parity) => {
-          expect(portable.publicKey(key)).toEqual(native?.publicKey(key));
-          const made = native?.sign(hash, key);
-          expect(portable.sign(hash, key)).toEqual(made);
-          for (const signature of [made?.signature ?? junk, junk]) {
-            const recovered = outcome(() => native?.recover(signature, parity, hash) ?? null);
-            expect(outcome(() => portable.recover(signature, parity, hash))).toBe(recovered);
-          }
-        },
-      ),
-      { numRuns: 50 },
-    );
-  },
-);
+    }),
+    { numRuns: 50 },
+  );
+});

@@ -7,11 +7,12 @@ import { expect, it } from "vitest";
 const FULL = "/dev/full";
 const ROOT = new URL("../../", import.meta.url);
 
-it.runIf(existsSync(FULL)).each([
+it.for([
   ["the gateway's log", "createLogger('info', {}).info('line')", "api/observe/log.ts"],
   ["the worker's log", "createLogger('info').info('line')", "worker/console.ts"],
   ["the indexer's lines", "console.log('line'); console.error('line')", "indexer/launch/environment.ts"],
-])("%s", (_, write, module) => {
+] as const)("%s", ([, write, module], { skip }) => {
+  skip(!existsSync(FULL), `this system has no ${FULL}`);
   const script = `
     import { outliveLostOutput } from "./shared/process.ts";
     import * as module from "./${module}";

@@ -1,20 +1,20 @@
 /** What the contract keeps about a wallet's spending: its operator, its authorization key and its limits. */
 import { createWalletClient, type Hex, http } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
-import { expect } from "vitest";
+import { describe, expect } from "vitest";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import { OPERATOR, provideTokens } from "../../scripts/dev/wallets.ts";
 import { eventually } from "../support/api-client.ts";
 import { type ChainReader, chainReader } from "../support/chain-reader.ts";
 import { richAccount } from "../support/gas.ts";
 import { mined } from "../support/mined.ts";
-import { describeInBrowser, it } from "./support/browser.ts";
+import { it } from "./support/browser.ts";
 import type { Visitor } from "./support/visitor.ts";
 
 /** An operator that only an account has which was read after the gate opened. */
 const READ_LATER = 77;
 
-describeInBrowser("the settings of an account", () => {
+describe("the settings of an account", () => {
   const account = privateKeyToAccount(generatePrivateKey());
   let visitor: Visitor;
   let chain: ChainReader;

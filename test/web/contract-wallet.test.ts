@@ -1,12 +1,12 @@
 /** A person whose wallet is a contract, as multisignature and smart wallets are, in a browser. */
-import { expect } from "vitest";
+import { describe, expect } from "vitest";
 import { OPERATOR } from "../../scripts/dev/wallets.ts";
 import { chainReader } from "../support/chain-reader.ts";
-import { describeInBrowser, it } from "./support/browser.ts";
+import { it } from "./support/browser.ts";
 import { type ContractWallet, deployContractWallet } from "./support/contract-wallet.ts";
 import type { Visitor } from "./support/visitor.ts";
 
-describeInBrowser("a wallet that is a contract", () => {
+describe("a wallet that is a contract", () => {
   let wallet: ContractWallet;
   let visitor: Visitor;
 

@@ -1,10 +1,10 @@
 /** Every page: what a browser loads before it shows something, and whether everyone can use it. */
 import { readFileSync } from "node:fs";
-import { expect } from "vitest";
+import { describe, expect } from "vitest";
 import { PATHS } from "../../shared/web-paths.ts";
 import { chat } from "../support/api-client.ts";
 import { Client, openStore } from "../support/client.ts";
-import { it as base, describeInBrowser } from "./support/browser.ts";
+import { it as base } from "./support/browser.ts";
 import { MODEL } from "./support/web-stack.ts";
 
 /** Bytes of the page, its scripts and its styles, each as gzip leaves it. */
@@ -57,7 +57,7 @@ const it = base
     return reader;
   });
 
-describeInBrowser("axe finds nothing serious by day and night, and nothing hangs over the edge", () => {
+describe("axe finds nothing serious by day and night, and nothing hangs over the edge", () => {
   it.for(PUBLIC.split(" "))(
     "of %s, which loads 120 kB at most",
     async (path, { reader: { page, loaded, ...reader } }) => {
@@ -99,7 +99,7 @@ describeInBrowser("axe finds nothing serious by day and night, and nothing hangs
   });
 });
 
-describeInBrowser("the first view", () => {
+describe("the first view", () => {
   // A job's facts, and a dispute with the check of its signatures: the verdict and the code for wallets come after them. A wallet's own
   // pages as it sees them: what sends its transactions comes when it acts.
   const OWN = "overview fund jobs webhooks webhook settings my-workers my-worker".split(" ");

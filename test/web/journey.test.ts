@@ -3,14 +3,14 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import OpenAI from "openai";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
-import { afterAll, expect } from "vitest";
+import { afterAll, describe, expect } from "vitest";
 import { OPERATOR } from "../../scripts/dev/wallets.ts";
 import { apiClient } from "../support/api-client.ts";
 import { type ChainReader, chainReader } from "../support/chain-reader.ts";
 import { openStore } from "../support/client.ts";
 import { giveGas } from "../support/gas.ts";
 import { Receiver } from "../support/receiver.ts";
-import { describeInBrowser, inSteps, it, type WebStack } from "./support/browser.ts";
+import { inSteps, it, type WebStack } from "./support/browser.ts";
 import type { Visitor } from "./support/visitor.ts";
 import { MODEL } from "./support/web-stack.ts";
 
@@ -18,7 +18,7 @@ import { MODEL } from "./support/web-stack.ts";
 const PRICE = 2;
 const run = promisify(execFile);
 
-describeInBrowser("a person's way through", () => {
+describe("a person's way through", () => {
   const account = privateKeyToAccount(generatePrivateKey());
   let stack: WebStack;
   let chain: ChainReader;

@@ -9,7 +9,7 @@ import { chainReader } from "../support/chain-reader.ts";
 import { openStore } from "../support/client.ts";
 import { richAccount } from "../support/gas.ts";
 import { mined } from "../support/mined.ts";
-import { it as base, describeInBrowser } from "./support/browser.ts";
+import { it as base } from "./support/browser.ts";
 import type { Visitor } from "./support/visitor.ts";
 
 const account = privateKeyToAccount(generatePrivateKey());
@@ -22,7 +22,7 @@ const it = base
   })
   .extend("other", { scope: "file" }, ({ open }) => open(privateKeyToAccount(generatePrivateKey())));
 
-describeInBrowser("what goes wrong with", () => {
+describe("what goes wrong with", () => {
   it.beforeAll(async ({ stack }) => {
     await provideCredits(stack.info, { funder: await richAccount(stack), owner: account, credits: 500 });
   });

@@ -16,7 +16,7 @@ import {
   toHex,
 } from "viem";
 import { generatePrivateKey, mnemonicToAccount, type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
-import { afterAll, afterEach, beforeEach, expect } from "vitest";
+import { afterAll, afterEach, beforeEach, describe, expect } from "vitest";
 import type { SignedStatement } from "../../api/routes/completion.ts";
 import { answerHash } from "../../protocol/answer-hash.ts";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
@@ -31,7 +31,7 @@ import { giveGas, richAccount } from "../support/gas.ts";
 import { mined } from "../support/mined.ts";
 import { startTestStack } from "../support/stack.ts";
 import { testContract } from "../support/test-contract.ts";
-import { it as base, describeInBrowser, inSteps, type WebStack } from "./support/browser.ts";
+import { it as base, inSteps, type WebStack } from "./support/browser.ts";
 import type { Visitor } from "./support/visitor.ts";
 import { MODEL } from "./support/web-stack.ts";
 
@@ -58,7 +58,7 @@ const arbiters = [7, 8, 9].map(developer);
 const OTHER_TEXT = "Something else arrived here.";
 const receiver = privateKeyToAccount(generatePrivateKey()).address;
 
-describeInBrowser("a transaction that its owner sends again, cancels or replaces in the wallet", () => {
+describe("a transaction that its owner sends again, cancels or replaces in the wallet", () => {
   const account = privateKeyToAccount(generatePrivateKey());
   let stack: WebStack;
   let chain: ChainReader;
@@ -141,7 +141,7 @@ describeInBrowser("a transaction that its owner sends again, cancels or replaces
 /** 2 credits, of which the protocol has a tenth. */
 const FEE = 2_000n;
 
-describeInBrowser("a worker that signed two answers", () => {
+describe("a worker that signed two answers", () => {
   let visitor: Visitor;
   let jobId: string;
 
@@ -190,7 +190,7 @@ describeInBrowser("a worker that signed two answers", () => {
   });
 });
 
-describeInBrowser("a dispute", () => {
+describe("a dispute", () => {
   let stack: WebStack;
   let scene: Scene;
   let job: { id: string; text: string };
@@ -317,7 +317,7 @@ describeInBrowser("a dispute", () => {
   });
 });
 
-describeInBrowser("governance", () => {
+describe("governance", () => {
   let stack: WebStack;
   let chain: ChainReader;
   let visitor: Visitor;
@@ -443,7 +443,7 @@ describeInBrowser("governance", () => {
   });
 });
 
-describeInBrowser("a stablecoin without permits", () => {
+describe("a stablecoin without permits", () => {
   it("takes an approval and a deposit, is told as done after both, and leaves nothing approved", async ({
     stack,
     open,

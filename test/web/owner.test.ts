@@ -1,13 +1,13 @@
 /** What a client does at its own pages: keeps a webhook, looks for jobs by day, reads its use by keyboard. */
-import { expect } from "vitest";
+import { describe, expect } from "vitest";
 import { chat } from "../support/api-client.ts";
 import { Client, openStore } from "../support/client.ts";
 import { answer, Receiver } from "../support/receiver.ts";
-import { describeInBrowser, it } from "./support/browser.ts";
+import { it } from "./support/browser.ts";
 import type { Visitor } from "./support/visitor.ts";
 import { MODEL } from "./support/web-stack.ts";
 
-describeInBrowser("a client at its own pages", () => {
+describe("a client at its own pages", () => {
   let client: Client;
   let receiver: Receiver;
   let visitor: Visitor;

@@ -1,12 +1,12 @@
 /** The API reference in a browser: Redoc shows every operation under our policy, and asks no other host. */
-import { expect } from "vitest";
-import { describeInBrowser, it } from "./support/browser.ts";
+import { describe, expect } from "vitest";
+import { it } from "./support/browser.ts";
 import { findingsOf } from "./support/flaws.ts";
 
 type Operations = Record<string, { operationId: string; summary: string }>;
 
 /** An operation's address opens Redoc's menu where there is room for one, and axe objects to the names of open entries. */
-describeInBrowser.each([
+describe.each([
   { width: 390, theme: "light", address: "#tag/Models/operation/listModels" },
   { width: 1440, theme: "dark", address: "" },
 ])("the API reference, $width pixels wide, $theme by the reader's choice", ({ width, theme, address }) => {

@@ -13,7 +13,7 @@ import {
   toHex,
 } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
-import { expect } from "vitest";
+import { describe, expect } from "vitest";
 import { workerRegistryAbi } from "../../protocol/generated/abi.ts";
 import { DEV_OWNER } from "../../scripts/operator/register-workers.ts";
 import { chat } from "../support/api-client.ts";
@@ -21,7 +21,7 @@ import { type ChainReader, chainReader } from "../support/chain-reader.ts";
 import { Client, openStore } from "../support/client.ts";
 import { giveGas } from "../support/gas.ts";
 import { mined } from "../support/mined.ts";
-import { describeInBrowser, it, type WebStack } from "./support/browser.ts";
+import { it, type WebStack } from "./support/browser.ts";
 import type { Visitor } from "./support/visitor.ts";
 import { MODEL as USED_MODEL } from "./support/web-stack.ts";
 
@@ -55,7 +55,7 @@ async function endUnbonding(stack: WebStack, signer: Address, unbondsAt: number)
   await chain.setStorageAt({ address, index, value: toHex(value, { size: 32 }) });
 }
 
-describeInBrowser("the desk of a worker's owner", () => {
+describe("the desk of a worker's owner", () => {
   const owner = privateKeyToAccount(generatePrivateKey());
   let visitor: Visitor;
   let chain: ChainReader;

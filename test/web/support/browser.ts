@@ -1,17 +1,13 @@
 /** Tests in a browser: the service, a browser and people with wallets as fixtures. */
 import { chromium } from "playwright-core";
 import type { PrivateKeyAccount } from "viem";
-import { it as base, beforeEach, describe } from "vitest";
+import { it as base, beforeEach } from "vitest";
 import { sharedBrowser, sharedStack } from "../../support/shared-fixtures.ts";
 import type { Stack } from "../../support/stack.ts";
-import { hasBrowser } from "./chromium.ts";
 import { type Look, Visitor } from "./visitor.ts";
 
 /** What the tests need to know of a stack: the shared one, or a file's own. */
 export type WebStack = Pick<Stack, "info" | "workers">;
-
-/** A group of tests that is skipped where there is no browser. */
-export const describeInBrowser = describe.skipIf(!hasBrowser);
 
 /** For a group whose steps build on the ones before them: those after a failed one are skipped. */
 export function inSteps(): void {
