@@ -165,6 +165,14 @@ export async function getAccount(reader: Reader, wallet: string): Promise<Accoun
   return rows[0] ?? null;
 }
 
+/** Which of the wallets have credits, spendable or in escrow; lower case. */
+export async function walletsWithCredits(reader: Reader, wallets: readonly string[]): Promise<Set<string>> {
+  if (wallets.length === 0) return new Set();
+  const text = `SELECT wallet FROM ${view("account")} WHERE wallet = ANY($1) AND free + escrowed > 0`;
+  const rows = await read<{ wallet: string }>(reader, "with_credits", text, [wallets]);
+  return new Set(rows.map(({ wallet }) => wallet));
+}
+
 // ---------------------------------------------------------------- disputes
 
 const DISPUTES = `SELECT ${select(DISPUTE)} FROM ${view("dispute")}`;

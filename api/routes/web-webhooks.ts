@@ -1,7 +1,10 @@
 import { type Request, type RequestHandler, Router } from "express";
+import { rateLimit } from "express-rate-limit";
 import type { Address } from "viem";
 import { z } from "zod";
+import { ApiError } from "../errors.ts";
 import {
+  attemptsQuerySchema,
   deliveriesQuerySchema,
   getDelivery,
   listDeliveries,
@@ -47,13 +50,30 @@ export function settingsRoutes(context: WebhookContext): Router {
   return Router().get("/", answer(200, show)).put("/", answer(200, change));
 }
 
+/** What a wallet can have sent on demand in a minute, tests and replays together: more than a person asks for. */
+const SENDS_A_MINUTE = 20;
+
+/** Paces what is sent because somebody asked for it: events are bounded by what their wallet pays for, and these are not. */
+const sendPace = (): RequestHandler =>
+  rateLimit({
+    windowMs: 60_000,
+    limit: SENDS_A_MINUTE,
+    standardHeaders: false,
+    legacyHeaders: false,
+    keyGenerator: (request) => clientOf(request).wallet,
+    handler: (_request, _response, next) => {
+      const message = `A wallet can ask for ${SENDS_A_MINUTE} tests and replays a minute. Replay a time range to send many deliveries at once.`;
+      next(new ApiError("rate_limited", message, { details: { retry_after: 60 } }));
+    },
+  });
+
 /**
  * What only people need of webhooks, beside the API's own routes:
  * - `GET /webhooks`: as the API's, with `old_secret_until` and `arrivals` of 24 hours and 7 days
  * - `PATCH /webhooks/{id}` `{url?, events?}`, `POST /webhooks/{id}/enable`
  * - `POST /webhooks/{id}/secret` `{secret?, overlap_hours}` → the webhook with the secret, once; `DELETE /webhooks/{id}/old-secret`
  * - `POST /webhooks/{id}/test` → 202 `{id}` of the delivery
- * - `GET /webhooks/{id}/deliveries`, `GET /deliveries/{id}` with every attempt
+ * - `GET /webhooks/{id}/deliveries`, `GET /deliveries/{id}?before=` with a page of its attempts
  * - `POST /webhooks/{id}/replay` (a time range, or all), `POST /deliveries/{id}/replay`
  */
 export function deliveryRoutes(context: WebhookContext): Router {
@@ -81,6 +101,7 @@ export function deliveryRoutes(context: WebhookContext): Router {
     replayDeliveries(context, wallet, id, validate(replayRangeSchema, body)),
   );
 
+  const paced = sendPace();
   return Router()
     .get("/webhooks", answer(200, webhooks))
     .patch("/webhooks/:id", change)
@@ -88,6 +109,7 @@ export function deliveryRoutes(context: WebhookContext): Router {
     .delete("/webhooks/:id/old-secret", retire)
     .post(
       "/webhooks/:id/test",
+      paced,
       answer(202, (wallet, id) => sendTest(context, wallet, id)),
     )
     .post(
@@ -95,13 +117,14 @@ export function deliveryRoutes(context: WebhookContext): Router {
       answer(200, (wallet, id) => enableWebhook(context, wallet, id)),
     )
     .get("/webhooks/:id/deliveries", list)
-    .post("/webhooks/:id/replay", replayRange)
+    .post("/webhooks/:id/replay", paced, replayRange)
     .get(
       "/deliveries/:id",
-      answer(200, (wallet, id) => getDelivery(context, wallet, id)),
+      answer(200, (wallet, id, { query }) => getDelivery(context, wallet, id, validate(attemptsQuerySchema, query))),
     )
     .post(
       "/deliveries/:id/replay",
+      paced,
       answer(202, (wallet, id) => replayDelivery(context, wallet, id)),
     );
 }

@@ -2,22 +2,23 @@
  * Sends what is due: a delivery is claimed, attempted, and its result written with the time of the next attempt.
  * Deliveries are claimed in the database, so any number of gateways can do this at once.
  */
-import { createHmac } from "node:crypto";
 import type pg from "pg";
 import type { Logger } from "pino";
-import { type Dispatcher as HttpDispatcher, request } from "undici";
 import type { Cipher } from "../../shared/cipher.ts";
 import { WriteLane } from "../../shared/write-lane.ts";
+import { ifIndexed, walletsWithCredits } from "../db/index-reads.ts";
 import { transaction } from "../db/pool.ts";
 import { urlContext } from "../db/upkeep.ts";
 import type { WebhookMetrics } from "../observe/metrics.ts";
-import { EndpointRefused } from "../outbound/endpoint.ts";
+import type { GuardedClient } from "../outbound/endpoint.ts";
+import { attempt, type Outcome } from "./attempt.ts";
+import { type DueWebhook, type Lane, type Pace, type Places, Running, shareOut } from "./places.ts";
 
 export type DispatchSettings = {
   /** Attempts of this process at once. */
   concurrency: number;
-  /** Of them to one webhook. */
-  perWebhook: number;
+  /** Of them to one wallet's webhooks. */
+  perWallet: number;
   /** Limit of an answer (specification: 10 s). */
   timeoutMs: number;
   /** From each failed attempt to the next one; after the last the delivery and its webhook fail. */
@@ -27,20 +28,20 @@ export type DispatchSettings = {
 type Parts = {
   pool: pg.Pool;
   cipher: Cipher;
-  /** The guarded agent: it judges an address when it connects, and follows no redirect. */
-  http: HttpDispatcher;
+  /** Judges an address when it connects, and follows no redirect. */
+  http: GuardedClient;
   metrics: WebhookMetrics;
   logger: Logger;
   /** A place is free: claim again. */
   wake: () => void;
 };
 
-/** Slow is a webhook whose last answer took more than this part of the limit, or did not come. All slow ones together get half of the places. */
+/** An answer is late if it took more than this part of the limit. */
 const SLOW_PART = 1 / 5;
-/** Attempts at once of a webhook that did not answer. */
-const SILENT_CONCURRENCY = 2;
-/** A webhook that had no attempt for so long counts as slow no more. */
-const SLOW_MS = 3_600_000;
+/** So long a wallet is remembered as served. */
+const SERVED_MS = 3_600_000;
+/** Webhooks that one round looks at: thousands of them must not make each round long. */
+const LOOKED_AT = 1_000;
 const RETRY_RECORD_MS = 500;
 /** An attempt without a result counts as lost so long after the limit of its answer: the result has to be written, too. */
 const LEASE_SPARE_MS = 10_000;
@@ -52,13 +53,15 @@ const LEASE_SPARE_MS = 10_000;
 export class DeliveryDispatcher {
   readonly #parts: Parts;
   readonly #settings: DispatchSettings;
-  readonly #running = new Map<string, number>();
-  /** Webhooks whose last attempt was slow: when it ended, ms since the epoch, and whether it had no answer. */
-  readonly #slow = new Map<string, { at: number; silent: boolean }>();
+  readonly #running = new Running();
+  /** When a wallet's last attempt that was not prompt began, ms since the epoch. */
+  readonly #served = new Map<string, number>();
   readonly #attempts = new Set<Promise<void>>();
   readonly #abort = new AbortController();
   /** Never rejects. */
   readonly #results = new WriteLane<Finished>((batch) => this.#write(batch));
+  /** The last webhook that the round before looked at; empty at the beginning of a walk along all of them. */
+  #lookedUpTo = "";
 
   constructor(parts: Parts, settings: DispatchSettings) {
     this.#parts = parts;
@@ -74,39 +77,70 @@ export class DeliveryDispatcher {
 
   /** Begins an attempt of everything that is due, as far as there are free places. Never rejects. */
   async claim(): Promise<void> {
-    const { concurrency, perWebhook, timeoutMs } = this.#settings;
-    const total = concurrency - this.#attempts.size;
-    if (total <= 0) return; // a finished attempt calls `wake`
-    for (const [id, { at }] of this.#slow) if (at < Date.now() - SLOW_MS) this.#slow.delete(id);
-    const known = [...new Set([...this.#slow.keys(), ...this.#running.keys()])].map((id) => {
-      const slow = this.#slow.get(id);
-      const most = slow?.silent ? Math.min(SILENT_CONCURRENCY, perWebhook) : perWebhook;
-      return { id, slow: slow !== undefined, served: slow?.at ?? 0, running: this.#running.get(id) ?? 0, most };
-    });
-    const slowRunning = known.reduce((sum, { slow, running }) => sum + (slow ? running : 0), 0);
-    const slowTotal = Math.max(0, Math.ceil(concurrency / 2) - slowRunning);
-    const lease = (timeoutMs + LEASE_SPARE_MS) / 1_000;
-    const values = [JSON.stringify(known), perWebhook, total, slowTotal, lease];
+    const free = this.#settings.concurrency - this.#attempts.size;
+    if (free <= 0) return; // a finished attempt calls `wake`
     try {
-      const { rows } = await this.#parts.pool.query<Claimed>({ name: "webhook-claim", text: CLAIM, values });
-      for (const delivery of rows) this.#begin(delivery);
+      const due = await this.#look();
+      const shares = shareOut(due, await this.#places(free, due));
+      if (shares.size > 0) await this.#take(due, shares);
+      // Beyond the webhooks that were looked at, others may wait.
+      if (this.#lookedUpTo !== "") this.#parts.wake();
     } catch (error) {
       this.#parts.logger.warn({ err: error }, "deliveries cannot be claimed; the next round tries again");
     }
   }
 
-  #begin(claimed: Claimed): void {
-    const { webhookId } = claimed;
-    this.#running.set(webhookId, (this.#running.get(webhookId) ?? 0) + 1);
+  /** Webhooks with deliveries that are due: the next part of a walk along all that have some pending. */
+  async #look(): Promise<DueWebhook[]> {
+    const values = [this.#lookedUpTo, LOOKED_AT, this.#settings.perWallet];
+    const { rows } = await this.#parts.pool.query<DueWebhook & { step: number }>({
+      name: "webhook-look",
+      text: LOOK,
+      values,
+    });
+    // The row of the last one is there in any case: the walk goes on behind it.
+    const last = rows.at(-1);
+    this.#lookedUpTo = last !== undefined && last.step === LOOKED_AT ? last.id : "";
+    return rows.filter(({ due }) => due > 0);
+  }
+
+  async #places(free: number, due: readonly DueWebhook[]): Promise<Places> {
+    for (const [wallet, at] of this.#served) if (at < Date.now() - SERVED_MS) this.#served.delete(wallet);
+    const wallets = [...new Set(due.map(({ wallet }) => wallet))];
+    const withCredits = await ifIndexed(walletsWithCredits(this.#parts.pool, wallets), null);
+    return {
+      free,
+      notPrompt: Math.ceil(this.#settings.concurrency / 2) - this.#running.notPrompt,
+      perLane: this.#settings.perWallet,
+      running: this.#running,
+      served: this.#served,
+      // While the index is being built nobody is set back.
+      hasCredits: (wallet) => withCredits?.has(wallet) ?? true,
+    };
+  }
+
+  async #take(due: readonly DueWebhook[], shares: ReturnType<typeof shareOut>): Promise<void> {
+    const lease = (this.#settings.timeoutMs + LEASE_SPARE_MS) / 1_000;
+    const values = [[...shares.keys()], [...shares.values()].map(({ most }) => most), lease];
+    const { rows } = await this.#parts.pool.query<Taken>({ name: "webhook-take", text: TAKE, values });
+    const known = new Map(due.map((webhook) => [webhook.id, webhook]));
+    for (const taken of rows) {
+      const { pace } = known.get(taken.webhookId) as DueWebhook;
+      const lane = shares.get(taken.webhookId)?.lane as Lane;
+      if (!lane.prompt) this.#served.set(lane.wallet, Date.now());
+      this.#begin({ ...taken, pace }, lane);
+    }
+  }
+
+  #begin(claimed: Claimed, lane: Lane): void {
+    this.#running.change(claimed.webhookId, lane, 1);
     const over = this.#attempt(claimed)
       .then((outcome) => {
         // The place is free once the result is written: the same delivery cannot be claimed before.
         if (outcome !== null) return this.#results.add({ ...outcome, claimed });
       })
       .finally(() => {
-        const left = (this.#running.get(webhookId) ?? 1) - 1;
-        if (left === 0) this.#running.delete(webhookId);
-        else this.#running.set(webhookId, left);
+        this.#running.change(claimed.webhookId, lane, -1);
         this.#attempts.delete(over);
         this.#parts.metrics.running.set(this.#attempts.size);
         this.#parts.wake();
@@ -132,9 +166,6 @@ export class DeliveryDispatcher {
       return null;
     }
     const { result, status, durationMs: ms, error } = outcome;
-    const silent = result === "timeout";
-    if (silent || ms > SLOW_PART * this.#settings.timeoutMs) this.#slow.set(webhookId, { at: Date.now(), silent });
-    else this.#slow.delete(webhookId);
     metrics.attempts.inc({ result });
     metrics.seconds.observe(ms / 1000);
     // Of the URL only the host: path and query may hold what the owner takes for a secret.
@@ -158,6 +189,22 @@ export class DeliveryDispatcher {
     if (again.length > 0) await this.#write(again);
   }
 
+  /** Notes which webhooks answer in another way than before. */
+  async #notePace(batch: readonly Finished[]): Promise<void> {
+    const paces = new Map<string, Pace>();
+    for (const { claimed, result, durationMs } of batch) {
+      const late = durationMs > SLOW_PART * this.#settings.timeoutMs;
+      const pace = result === "timeout" ? "silent" : late ? "slow" : "prompt";
+      if (pace !== claimed.pace) paces.set(claimed.webhookId, pace);
+    }
+    if (paces.size === 0) return;
+    await this.#parts.pool.query(
+      `UPDATE webhook w SET pace = now.pace FROM unnest($1::text[], $2::text[]) AS now(id, pace)
+       WHERE w.id = now.id AND w.pace <> now.pace`,
+      [[...paces.keys()], [...paces.values()]],
+    );
+  }
+
   async #writeOnce(batch: readonly Finished[]): Promise<void> {
     const { pool, metrics, logger } = this.#parts;
     for (;;) {
@@ -166,6 +213,7 @@ export class DeliveryDispatcher {
           metrics.failedWebhooks.inc();
           logger.warn({ webhook }, "webhook marked failed: a delivery failed for the last time");
         }
+        await this.#notePace(batch);
         return;
       } catch (error) {
         // The database is away, or two gateways met at the same rows (deadlock).
@@ -177,7 +225,8 @@ export class DeliveryDispatcher {
   }
 }
 
-type Claimed = {
+/** A delivery as it was taken: its attempt is begun. */
+type Taken = {
   id: number;
   webhookId: string;
   eventId: string;
@@ -189,51 +238,59 @@ type Claimed = {
   attempt: number;
 };
 
+/** `pace`: how its webhook answered before. */
+type Claimed = Taken & { pace: Pace };
+
+const IS_DUE = "d.status = 'pending' AND d.next_attempt_at <= now() AND (w.status = 'active' OR d.is_test)";
+
 /**
- * Takes deliveries that are due. A webhook's oldest ones come first, and webhooks take turns: no webhook's backlog
- * stands before another's. Rows that another gateway holds are passed over. An attempt without a result (its gateway
- * was killed) is logged as such and does not count as failed. $1: slow webhooks and those with attempts running, each with its most attempts at
- * once; $2: that of the others; $3: places for all, $4: for slow ones; $5: seconds after which a claimed delivery's attempt counts as lost.
+ * Webhooks with due deliveries behind webhook $1, among the next $2 that have pending ones; at most $3 deliveries of each are counted. The row
+ * of the last webhook that was looked at is there in any case.
  */
-const CLAIM = `
+const LOOK = `
   -- Along the index from one webhook with pending rows to the next: one step, however long its backlog.
-  WITH RECURSIVE webhooks AS (
-    (SELECT webhook_id AS id FROM webhook_delivery WHERE status = 'pending' ORDER BY webhook_id LIMIT 1)
+  WITH RECURSIVE walk AS (
+    (SELECT webhook_id AS id, 1 AS step FROM webhook_delivery WHERE status = 'pending' AND webhook_id > $1
+     ORDER BY webhook_id LIMIT 1)
     UNION ALL
-    SELECT (SELECT d.webhook_id FROM webhook_delivery d WHERE d.status = 'pending' AND d.webhook_id > webhooks.id
-            ORDER BY d.webhook_id LIMIT 1)
-    FROM webhooks WHERE webhooks.id IS NOT NULL
-  ),
-  open AS (
-    SELECT d.*, w.id AS webhook, COALESCE(known.running, 0) AS running_now, COALESCE(known.slow, false) AS slow,
-      COALESCE(known.served, 0) AS served FROM webhooks
-    JOIN webhook w ON w.id = webhooks.id
-    LEFT JOIN jsonb_to_recordset($1::jsonb) AS known (id text, slow boolean, served bigint, running int, most int) ON known.id = w.id
+    SELECT (SELECT d.webhook_id FROM webhook_delivery d WHERE d.status = 'pending' AND d.webhook_id > walk.id
+            ORDER BY d.webhook_id LIMIT 1), step + 1
+    FROM walk WHERE walk.id IS NOT NULL AND step < $2::int
+  )
+  SELECT w.id, w.wallet, w.pace, open.due, (extract(epoch FROM open.since) * 1000)::float8 AS since, walk.step
+  FROM walk
+  -- LIMIT: one by one along the key. Otherwise all webhooks are read, for what may be one of them.
+  CROSS JOIN LATERAL (SELECT * FROM webhook WHERE id = walk.id LIMIT 1) w
+  CROSS JOIN LATERAL (SELECT count(*)::int AS due, min(next_attempt_at) AS since FROM
+    (SELECT d.next_attempt_at FROM webhook_delivery d WHERE d.webhook_id = w.id AND ${IS_DUE}
+     ORDER BY d.next_attempt_at LIMIT $3) oldest) open
+  WHERE open.due > 0 OR walk.step = $2::int
+  ORDER BY walk.step`;
+
+/**
+ * Takes the oldest due deliveries of the webhooks $1, so many of each as $2 says. Rows that another gateway holds are passed over. An attempt
+ * without a result (its gateway was killed) is logged as such and does not count as failed. $3: seconds after which a taken delivery's attempt
+ * counts as lost.
+ */
+const TAKE = `
+  WITH due AS (
+    SELECT d.* FROM unnest($1::text[], $2::int[]) AS share(webhook, most)
+    JOIN webhook w ON w.id = share.webhook
     CROSS JOIN LATERAL (
-      SELECT id, attempt, next_attempt_at FROM webhook_delivery
-      WHERE webhook_id = w.id AND status = 'pending' AND next_attempt_at <= now() AND (w.status = 'active' OR is_test)
-      ORDER BY next_attempt_at LIMIT GREATEST(0, COALESCE(known.most - known.running, $2::int)) FOR UPDATE SKIP LOCKED
+      SELECT d.id, d.attempt, d.next_attempt_at FROM webhook_delivery d WHERE d.webhook_id = w.id AND ${IS_DUE}
+      ORDER BY d.next_attempt_at LIMIT share.most FOR UPDATE SKIP LOCKED
     ) d
-  ),
-  -- Webhooks with the fewest running attempts first, of slow ones the longest unserved: a new event does not wait behind others' backlogs.
-  turns AS (
-    SELECT *, running_now + row_number() OVER (PARTITION BY webhook ORDER BY next_attempt_at) AS turn FROM open
-  ),
-  ranked AS (SELECT *, row_number() OVER (PARTITION BY slow ORDER BY turn, served, next_attempt_at) AS place FROM turns),
-  due AS (
-    SELECT id, attempt, next_attempt_at FROM ranked WHERE NOT slow OR place <= $4::int
-    ORDER BY turn, next_attempt_at LIMIT $3::int
   ),
   lost AS (
     INSERT INTO webhook_attempt (delivery_id, number, started_at, error)
-    SELECT id, attempt, next_attempt_at - make_interval(secs => $5),
+    SELECT id, attempt, next_attempt_at - make_interval(secs => $3),
       'the gateway stopped during this attempt: its result is unknown'
     FROM due WHERE attempt > 0
     ON CONFLICT DO NOTHING
   ),
   claimed AS (
     UPDATE webhook_delivery d
-    SET attempt = d.attempt + 1, next_attempt_at = now() + make_interval(secs => $5)
+    SET attempt = d.attempt + 1, next_attempt_at = now() + make_interval(secs => $3)
     FROM due WHERE d.id = due.id
     RETURNING d.id, d.webhook_id, d.event_id, d.attempt, d.first_attempt
   )
@@ -244,108 +301,6 @@ const CLAIM = `
     e.body, claimed.attempt
   FROM claimed JOIN webhook w ON w.id = claimed.webhook_id JOIN webhook_event e ON e.id = claimed.event_id
   ORDER BY claimed.id`;
-
-/** Value of `Service-Signature` (specification, "Signature"). `timestamp` in Unix seconds. */
-export function signatureHeader(secret: string, timestamp: number, body: string): string {
-  const mac = createHmac("sha256", secret).update(`${timestamp}.${body}`).digest("hex");
-  return `t=${timestamp},v1=${mac}`;
-}
-
-/** What an attempt came to: `delivered` for an answer of 2xx within the limit, and for nothing else. */
-type Outcome = {
-  result: "delivered" | "status" | "timeout" | "connection" | "refused";
-  startedAt: Date;
-  durationMs: number;
-  status: number | null;
-  /** First bytes of the answer, as text that PostgreSQL can hold. */
-  response: string | null;
-  error: string | null;
-};
-
-const RESPONSE_BYTES = 1_024;
-/** An answer is its status; its body gets this long to come. */
-const BODY_MS = 2_000;
-const TIMED_OUT = new Error("the endpoint did not answer in time");
-
-type Message = { url: string; secret: string; body: string; timeoutMs: number };
-
-/** Posts a signed event once. Never rejects for what the endpoint does, only with the reason of `stop`. */
-async function attempt(message: Message, http: HttpDispatcher, stop: AbortSignal): Promise<Outcome> {
-  const { url, secret, body, timeoutMs } = message;
-  const startedAt = new Date();
-  const begin = performance.now();
-  const limit = new AbortController();
-  const timer = setTimeout(() => limit.abort(TIMED_OUT), timeoutMs);
-  const timing = () => ({ startedAt, durationMs: Math.round(performance.now() - begin) });
-  try {
-    const answer = await request(url, {
-      method: "POST",
-      headers: {
-        "content-type": "application/json",
-        "user-agent": "inference-webhooks/1",
-        "service-signature": signatureHeader(secret, Math.floor(startedAt.getTime() / 1000), body),
-      },
-      body,
-      dispatcher: http,
-      signal: AbortSignal.any([limit.signal, stop]),
-    });
-    // Before the body: an answer's time is that of its status.
-    const answered = timing();
-    const { statusCode: status } = answer;
-    const isDelivered = status >= 200 && status < 300;
-    const redirected = status >= 300 && status < 400 ? ": redirects are not followed" : "";
-    return {
-      ...answered,
-      result: isDelivered ? "delivered" : "status",
-      status,
-      response: await firstBytes(answer.body),
-      error: isDelivered ? null : `answered ${status}${redirected}`,
-    };
-  } catch (error) {
-    stop.throwIfAborted();
-    return { ...timing(), ...failure(error, timeoutMs), status: null, response: null };
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-/** The beginning of a body. A short one is read to its end, so that its connection can be used again. */
-async function firstBytes(body: AsyncIterable<Buffer> & { destroy(): unknown }): Promise<string> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  const timer = setTimeout(() => body.destroy(), BODY_MS);
-  try {
-    for await (const chunk of body) {
-      chunks.push(chunk);
-      size += chunk.length;
-      if (size > RESPONSE_BYTES) break;
-    }
-  } catch {
-    // Cut by the endpoint or by us: the status has decided already, and what came is shown.
-  } finally {
-    clearTimeout(timer);
-  }
-  return Buffer.concat(chunks).subarray(0, RESPONSE_BYTES).toString("utf8").replaceAll("\0", "\ufffd");
-}
-
-const CLOSED = new Set(["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);
-const SILENT = new Set(["UND_ERR_CONNECT_TIMEOUT", "UND_ERR_HEADERS_TIMEOUT", "ETIMEDOUT"]);
-
-/** Why there was no answer, in words for the endpoint's owner. */
-function failure(error: unknown, timeoutMs: number): Pick<Outcome, "result" | "error"> {
-  if (error === TIMED_OUT) return { result: "timeout", error: `no answer within ${timeoutMs / 1000} seconds` };
-  if (error instanceof EndpointRefused) return { result: "refused", error: `not called: ${error.message}` };
-  const { code = "", syscall = "", message = String(error) } = error as NodeJS.ErrnoException;
-  if (SILENT.has(code)) return { result: "timeout", error: "the endpoint could not be connected to in time" };
-  const words = () => {
-    // The resolver's own errors: their codes can be those of sockets, of the connection to the name server.
-    if (syscall.startsWith("query")) return `the host name could not be resolved (${code})`;
-    if (code === "ECONNREFUSED") return "the connection was refused";
-    if (CLOSED.has(code)) return "the connection was closed before an answer";
-    return `${message.slice(0, 200)}${code === "" ? "" : ` (${code})`}`;
-  };
-  return { result: "connection", error: words() };
-}
 
 type Finished = Outcome & { claimed: Claimed };
 
@@ -389,6 +344,9 @@ async function recordResults(
   });
 }
 
+/** Attempts of one delivery that its log keeps: the newest. */
+export const ATTEMPTS_KEPT = 100;
+
 // A delivery may have been replayed, taken over after its lease, skipped or deleted meanwhile. It then gets the log
 // line only, except for a success. An attempt from before a replay decides nothing.
 const RECORD = `
@@ -403,6 +361,11 @@ const RECORD = `
     SELECT id, number, started_at, duration_ms, status, response, error FROM result JOIN alive USING (id)
     ON CONFLICT (delivery_id, number) DO UPDATE SET duration_ms = excluded.duration_ms, status = excluded.status,
       response = excluded.response, error = excluded.error
+  ),
+  -- Replays must not make the log longer without an end. Those since the last replay choose the next delay.
+  pruned AS (
+    DELETE FROM webhook_attempt a USING result r, alive
+    WHERE alive.id = r.id AND a.delivery_id = r.id AND a.number <= r.number - ${ATTEMPTS_KEPT} AND a.number < alive.first_attempt
   ),
   changed AS (
     UPDATE webhook_delivery d SET status = next.status,

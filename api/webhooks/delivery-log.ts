@@ -25,6 +25,16 @@ export const deliveriesQuerySchema = z.object({
 });
 type DeliveriesQuery = z.output<typeof deliveriesQuerySchema>;
 
+/** Query of one delivery. */
+export const attemptsQuerySchema = z.object({
+  /** Only attempts older than this one: the first number of the page before. */
+  before: z.coerce.number().int().min(1).optional(),
+});
+type AttemptsQuery = z.output<typeof attemptsQuerySchema>;
+
+/** Attempts that one answer shows. */
+const ATTEMPTS_SHOWN = 20;
+
 /** Body of a replay: by when the events happened (block time), `from` inclusive, `to` exclusive; all without them. */
 export const replayRangeSchema = z.object({
   from: z.iso.datetime({ offset: true }).optional(),
@@ -98,8 +108,11 @@ export async function listDeliveries(
   return { data: rows.slice(0, query.limit).map(shown), has_more: rows.length > query.limit };
 }
 
-/** One delivery with every attempt, oldest first, and the body that is sent. @throws ApiError `webhook_not_found` */
-export async function getDelivery(context: WebhookContext, wallet: string, id: string) {
+/**
+ * One delivery with the body that is sent and a page of its attempts: the newest, oldest first. `has_more`: ask again with `before` = the first
+ * number. The log keeps the newest hundred attempts. @throws ApiError `webhook_not_found`
+ */
+export async function getDelivery(context: WebhookContext, wallet: string, id: string, { before }: AttemptsQuery = {}) {
   const { pool } = context;
   const { rows } = await pool.query(`${SELECT} WHERE d.id = $1 AND w.wallet = $2`, [
     deliveryNumber(id),
@@ -109,14 +122,18 @@ export async function getDelivery(context: WebhookContext, wallet: string, id: s
   if (row === undefined) throw unknownDelivery(id);
   const attempts = await pool.query(
     `SELECT number, started_at, duration_ms, status, response, error FROM webhook_attempt
-     WHERE delivery_id = $1 ORDER BY number`,
-    [row.id],
+     WHERE delivery_id = $1 AND ($2::int IS NULL OR number < $2) ORDER BY number DESC LIMIT $3`,
+    [row.id, before ?? null, ATTEMPTS_SHOWN + 1],
   );
   return {
     ...shown(row),
     url: readUrl(context, row.webhook_id, row.url),
     body: row.body,
-    attempt_log: attempts.rows.map((one) => ({ ...one, started_at: one.started_at.toISOString() })),
+    attempt_log: attempts.rows
+      .slice(0, ATTEMPTS_SHOWN)
+      .reverse()
+      .map((one) => ({ ...one, started_at: one.started_at.toISOString() })),
+    has_more: attempts.rows.length > ATTEMPTS_SHOWN,
   };
 }
 
@@ -158,8 +175,12 @@ export async function replayDelivery(
   return { replayed: 1 };
 }
 
+/** Deliveries that one request sends again: while it does, the webhook is locked, and no event is derived for it. */
+const REPLAYED_AT_ONCE = 5_000;
+
 /**
- * Sends a webhook's deliveries of a time range again, except tests and those that are being sent now; returns how many.
+ * Sends a webhook's deliveries of a time range again, the oldest first, except tests and those that are due or being sent now; returns how many.
+ * `has_more`: these were as many as one request sends again, and others may be left.
  * @throws ApiError `webhook_not_found`; `conflict` while the webhook is failed: enable it first.
  */
 export async function replayDeliveries(
@@ -167,28 +188,33 @@ export async function replayDeliveries(
   wallet: string,
   webhookId: string,
   { from, to, statuses }: ReplayRange,
-): Promise<{ replayed: number }> {
+): Promise<{ replayed: number; has_more: boolean }> {
   const replayed = await transaction(context.pool, async (client) => {
     demandActive(await ownWebhook(client, wallet, webhookId, "FOR UPDATE"));
     const { rowCount } = await client.query(
-      `UPDATE webhook_delivery d SET ${SEND_AGAIN} FROM webhook_event e
-       WHERE d.webhook_id = $1 AND e.id = d.event_id AND d.status = ANY($2) AND NOT d.is_test
-         AND e.occurred_at >= COALESCE($3::timestamptz, '-infinity')
-         AND e.occurred_at < COALESCE($4::timestamptz, 'infinity')
-         AND (d.status <> 'pending' OR d.attempt = COALESCE(
-           (SELECT max(number) FROM webhook_attempt WHERE delivery_id = d.id), 0))`,
+      `UPDATE webhook_delivery SET ${SEND_AGAIN} WHERE id IN (
+         SELECT d.id FROM webhook_delivery d JOIN webhook_event e ON e.id = d.event_id
+         WHERE d.webhook_id = $1 AND d.status = ANY($2) AND NOT d.is_test
+           AND e.occurred_at >= COALESCE($3::timestamptz, '-infinity')
+           AND e.occurred_at < COALESCE($4::timestamptz, 'infinity')
+           AND (d.status <> 'pending' OR d.next_attempt_at > now() AND d.attempt = COALESCE(
+             (SELECT max(number) FROM webhook_attempt WHERE delivery_id = d.id), 0))
+         ORDER BY d.id LIMIT ${REPLAYED_AT_ONCE})`,
       [webhookId, statuses, from ?? null, to ?? null],
     );
     return rowCount ?? 0;
   });
   context.wake();
-  return { replayed };
+  return { replayed, has_more: replayed === REPLAYED_AT_ONCE };
 }
 
 function demandActive(webhook: { id: string; status: string }): void {
   if (webhook.status === "active") return;
   throw new ApiError("conflict", `Webhook ${webhook.id} has failed and gets nothing: enable it first, then replay.`);
 }
+
+/** Tests of one webhook that its log keeps: the newest. */
+const TESTS_KEPT = 20;
 
 /**
  * Sends a test, once: it is signed as events are, also to a failed webhook, whose state it does not change. It is in the log, never in
@@ -215,6 +241,12 @@ export async function sendTest(context: WebhookContext, wallet: string, webhookI
       `INSERT INTO webhook_delivery (webhook_id, event_id, status, next_attempt_at, is_test)
        VALUES ($1, $2, 'pending', now(), true) RETURNING id`,
       [webhookId, id],
+    );
+    await client.query(
+      `WITH old AS (DELETE FROM webhook_delivery WHERE id IN (SELECT id FROM webhook_delivery
+         WHERE webhook_id = $1 AND is_test ORDER BY id DESC OFFSET $2) RETURNING event_id)
+       DELETE FROM webhook_event USING old WHERE id = old.event_id`,
+      [webhookId, TESTS_KEPT],
     );
     return rows[0]?.id;
   });

@@ -178,13 +178,18 @@ const CANDIDATES = `
     e.position, e.block_number AS "blockNumber", e.block_time AS "blockTime", e.tx_hash AS "txHash"
   FROM ${view("protocol_event")} e
   JOIN (VALUES ${SOURCE_ROWS.join(", ")}) source (number, event, kind, everyone) ON source.kind = e.kind
-  JOIN webhook w ON source.event = ANY (w.events) AND (source.everyone OR w.wallet = e.wallet) AND ${after("w.created")}
-    AND (w.events_since -> source.event IS NULL OR e.block_number > (w.events_since -> source.event ->> 0)::bigint
-      OR e.block_time > (w.events_since -> source.event ->> 1)::bigint)
+  -- By the wallet's index; all webhooks are looked through for the few events that go to everyone.
+  CROSS JOIN LATERAL (
+    SELECT * FROM webhook WHERE NOT source.everyone AND webhook.wallet = e.wallet
+    UNION ALL SELECT * FROM webhook WHERE source.everyone
+  ) w
   LEFT JOIN wallet_setting s ON s.wallet = e.wallet
   CROSS JOIN LATERAL (SELECT CASE WHEN s.wallet IS NULL THEN ${DEFAULT_LOW_CREDIT_THRESHOLD}
     WHEN ${after("s.threshold")} THEN s.low_credit_threshold ELSE s.threshold_before END AS threshold) setting
-  WHERE e.position >= $2 AND e.position < $3 AND (e.block_number > $5 OR e.block_time > extract(epoch FROM now()) - $6)
+  WHERE source.event = ANY (w.events) AND ${after("w.created")}
+    AND (w.events_since -> source.event IS NULL OR e.block_number > (w.events_since -> source.event ->> 0)::bigint
+      OR e.block_time > (w.events_since -> source.event ->> 1)::bigint)
+    AND e.position >= $2 AND e.position < $3 AND (e.block_number > $5 OR e.block_time > extract(epoch FROM now()) - $6)
     AND CASE source.number ${CONDITIONS.join(" ")} ELSE true END
     AND NOT EXISTS (SELECT FROM webhook_delivery d WHERE d.webhook_id = w.id AND d.event_id = ${EVENT_ID})
   ORDER BY e.position, source.number, w.id LIMIT $4`;

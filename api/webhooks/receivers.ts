@@ -7,6 +7,7 @@ import type pg from "pg";
 import type { Logger } from "pino";
 import { z } from "zod";
 import type { Cipher } from "../../shared/cipher.ts";
+import { ifIndexed, walletsWithCredits } from "../db/index-reads.ts";
 import { type Reader, transaction } from "../db/pool.ts";
 import { urlContext } from "../db/upkeep.ts";
 import { ApiError } from "../errors.ts";
@@ -32,6 +33,8 @@ export type WebhookContext = {
 };
 
 const WEBHOOKS_PER_WALLET = 20;
+/** Of a wallet without credits: anybody has any number of such wallets. */
+const WEBHOOKS_WITHOUT_CREDITS = 1;
 const SECRET_LENGTH = { min: 16, max: 256 };
 
 const url = z
@@ -135,32 +138,77 @@ const shown = (context: WebhookContext, { id, url, events, status, created_at }:
 
 /**
  * Creates a webhook. It receives what is mined from now on, never what was before.
- * @throws ApiError `invalid_request` for a URL that must not be asked, `conflict` at the wallet's limit.
+ * @throws ApiError `invalid_request` for a URL that must not be asked; `conflict` at the wallet's limit, and where the wallet has the same one.
  */
 export async function createWebhook(context: WebhookContext, wallet: string, body: NewWebhook): Promise<WebhookObject> {
   const id = `wh_${randomBytes(16).toString("hex")}`;
-  const sealedUrl = context.cipher.encrypt(endpointUrl(context, body.url), urlContext(id));
+  const url = endpointUrl(context, body.url);
   const secret = body.secret ?? newSecret();
   const { number, timestamp } = await blockNow(context);
   const owner = wallet.toLowerCase();
+  // While the index is being built, nobody is taken for a wallet without credits.
+  const withCredits = await ifIndexed(walletsWithCredits(context.pool, [owner]), null);
+  const hasCredits = withCredits?.has(owner) ?? true;
   const row = await transaction(context.pool, async (client) => {
-    // One creation of a wallet at a time: otherwise two could both see the last free place.
-    await client.query("SELECT pg_advisory_xact_lock(hashtextextended('webhooks of ' || $1, 0))", [owner]);
-    const { rows } = await client.query("SELECT count(*) FROM webhook WHERE wallet = $1", [owner]);
-    if (rows[0].count >= WEBHOOKS_PER_WALLET) {
-      throw new ApiError(
-        "conflict",
-        `The wallet has ${rows[0].count} webhooks and can have ${WEBHOOKS_PER_WALLET}; delete one first.`,
-      );
-    }
+    const existing = await lockWebhooks(client, owner);
+    demandRoom(existing.length, hasCredits);
+    demandDifference(context, existing, { id, url, events: body.events });
     const created = await client.query<WebhookRow>(
       `INSERT INTO webhook (id, wallet, url, events, secret, created_block, created_time, enabled_block, enabled_time)
        VALUES ($1, $2, $3, $4, $5, $6, $7, $6, $7) RETURNING ${COLUMNS}`,
-      [id, owner, sealedUrl, body.events, context.cipher.encrypt(secret, id), number, timestamp],
+      [
+        id,
+        owner,
+        context.cipher.encrypt(url, urlContext(id)),
+        body.events,
+        context.cipher.encrypt(secret, id),
+        number,
+        timestamp,
+      ],
     );
     return created.rows[0] as WebhookRow;
   });
   return { ...shown(context, row), ...(body.secret === undefined ? { secret } : {}) };
+}
+
+/** The wallet's webhooks, until the transaction's end: otherwise two requests could both see the last free place. */
+async function lockWebhooks(client: pg.PoolClient, owner: string): Promise<WebhookRow[]> {
+  await client.query("SELECT pg_advisory_xact_lock(hashtextextended('webhooks of ' || $1, 0))", [owner]);
+  return (await client.query<WebhookRow>(`SELECT ${COLUMNS} FROM webhook WHERE wallet = $1`, [owner])).rows;
+}
+
+function demandRoom(count: number, hasCredits: boolean): void {
+  if (count >= WEBHOOKS_PER_WALLET) {
+    throw new ApiError(
+      "conflict",
+      `The wallet has ${count} webhooks and can have ${WEBHOOKS_PER_WALLET}; delete one first.`,
+    );
+  }
+  if (count >= WEBHOOKS_WITHOUT_CREDITS && !hasCredits) {
+    throw new ApiError(
+      "conflict",
+      `A wallet without credits can have ${WEBHOOKS_WITHOUT_CREDITS} webhook; buy credits first, or delete the other one.`,
+    );
+  }
+}
+
+/** Two equal webhooks would send everything twice: that is a request that was repeated. */
+function demandDifference(
+  context: WebhookContext,
+  existing: readonly WebhookRow[],
+  { id, url, events }: Pick<WebhookObject, "id" | "url" | "events">,
+): void {
+  const names = (of: readonly string[]) => [...of].sort().join(" ");
+  const same = existing.find(
+    (other) =>
+      other.id !== id && names(other.events) === names(events) && readUrl(context, other.id, other.url) === url,
+  );
+  if (same === undefined) return;
+  throw new ApiError(
+    "conflict",
+    `The wallet has a webhook with this URL and these events: ${same.id} (${same.status}). Change or delete that one.`,
+    { param: "url" },
+  );
 }
 
 const newSecret = (): string => `whsec_${randomBytes(32).toString("base64url")}`;
@@ -185,7 +233,7 @@ export async function deleteWebhook({ pool }: WebhookContext, wallet: string, id
 
 /**
  * Changes URL or events. What waits goes to the new URL; an added event counts from now on.
- * @throws ApiError `webhook_not_found`; `invalid_request` for a URL that must not be asked.
+ * @throws ApiError `webhook_not_found`; `invalid_request` for a URL that must not be asked; `conflict` where the wallet has the same one.
  */
 export async function changeWebhook(
   context: WebhookContext,
@@ -193,18 +241,29 @@ export async function changeWebhook(
   id: string,
   change: ChangedWebhook,
 ): Promise<WebhookObject> {
-  const sealedUrl =
-    change.url === undefined ? null : context.cipher.encrypt(endpointUrl(context, change.url), urlContext(id));
+  const url = change.url === undefined ? null : endpointUrl(context, change.url);
+  const sealedUrl = url === null ? null : context.cipher.encrypt(url, urlContext(id));
   const { number, timestamp } = await blockNow(context);
-  const { rows } = await context.pool.query<WebhookRow>(
-    `UPDATE webhook SET url = COALESCE($3, url), events = COALESCE($4, events),
-       events_since = (SELECT COALESCE(jsonb_object_agg(name, COALESCE(events_since -> name, to_jsonb($5::bigint[]))), '{}')
-         FROM unnest(COALESCE($4, events)) AS name WHERE events_since ? name OR name <> ALL (events))
-     WHERE id = $1 AND wallet = $2 RETURNING ${COLUMNS}`,
-    [id, wallet.toLowerCase(), sealedUrl, change.events ?? null, [number, timestamp]],
-  );
-  if (rows[0] === undefined) throw unknownWebhook(id);
-  return shown(context, rows[0]);
+  const owner = wallet.toLowerCase();
+  const row = await transaction(context.pool, async (client) => {
+    const existing = await lockWebhooks(client, owner);
+    const before = existing.find((webhook) => webhook.id === id);
+    if (before === undefined) throw unknownWebhook(id);
+    const { events = before.events } = change;
+    demandDifference(context, existing, { id, url: url ?? readUrl(context, id, before.url), events });
+    const { rows } = await client.query<WebhookRow>(
+      // Of a new endpoint nobody knows yet how it answers.
+      `UPDATE webhook SET url = COALESCE($3, url), events = COALESCE($4, events), pace = CASE WHEN $3 IS NULL THEN pace ELSE 'new' END,
+         events_since = (SELECT COALESCE(jsonb_object_agg(name, COALESCE(events_since -> name, to_jsonb($5::bigint[]))), '{}')
+           FROM unnest(COALESCE($4, events)) AS name WHERE events_since ? name OR name <> ALL (events))
+       WHERE id = $1 AND wallet = $2 RETURNING ${COLUMNS}`,
+      [id, owner, sealedUrl, change.events ?? null, [number, timestamp]],
+    );
+    return rows[0];
+  });
+  // Deleting takes no lock of the wallet's.
+  if (row === undefined) throw unknownWebhook(id);
+  return shown(context, row);
 }
 
 /**

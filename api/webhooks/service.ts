@@ -2,7 +2,6 @@
 import { once } from "node:events";
 import pg from "pg";
 import type { Logger } from "pino";
-import type { Agent } from "undici";
 import { INDEX_CHANNEL } from "../../protocol/index-schema.ts";
 import type { Cipher } from "../../shared/cipher.ts";
 import { type Repeated, repeat } from "../../shared/repeat.ts";
@@ -11,7 +10,7 @@ import { IndexUnavailable } from "../db/index-reads.ts";
 import { type Incarnation, incarnationName } from "../db/pool.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import type { EndpointPolicy } from "../outbound/address.ts";
-import { guardedAgent } from "../outbound/endpoint.ts";
+import { type GuardedClient, guardedClient } from "../outbound/endpoint.ts";
 import { DeliveryDispatcher, type DispatchSettings } from "./deliveries.ts";
 import { type DerivationSettings, Deriver } from "./derivation.ts";
 import type { ChainHead, WebhookContext } from "./receivers.ts";
@@ -34,7 +33,7 @@ export function webhookSettings(config: Config, cipher: Cipher): WebhookSettings
     reorgDepth: config.WEBHOOK_REORG_DEPTH,
     logDays: config.WEBHOOK_LOG_DAYS,
     concurrency: config.WEBHOOK_CONCURRENCY,
-    perWebhook: config.WEBHOOK_CONCURRENCY_EACH,
+    perWallet: config.WEBHOOK_CONCURRENCY_EACH,
     timeoutMs: config.WEBHOOK_TIMEOUT_SECONDS * 1000,
     delaysMs: config.WEBHOOK_RETRY_SECONDS.map((seconds) => seconds * 1000),
   };
@@ -54,7 +53,7 @@ const RECONNECT_MS = 1_000;
 export class WebhookService {
   /** First argument of the functions on a wallet's webhooks and their log. */
   readonly context: WebhookContext;
-  readonly #agent: Agent;
+  readonly #http: GuardedClient;
   readonly #deriver: Deriver;
   readonly #dispatcher: DeliveryDispatcher;
   readonly #databaseUrl: string;
@@ -66,15 +65,14 @@ export class WebhookService {
 
   constructor(parts: Parts, settings: WebhookSettings) {
     const { pool, head, metrics } = parts;
-    const { cipher, policy, concurrency, timeoutMs } = settings;
+    const { cipher, policy } = settings;
     const logger = parts.logger.child({ of: "webhooks" });
     const wake = () => this.#claiming.wake();
     this.context = { pool, cipher, policy, head, logger, wake };
-    // Many webhooks can be at one host: the dispatcher limits attempts by webhook, not by host.
-    this.#agent = guardedAgent({ ...policy, connections: concurrency, connectTimeoutMs: timeoutMs });
+    this.#http = guardedClient(policy);
     this.#deriver = new Deriver({ pool, head, metrics: metrics.webhooks, logger }, settings);
     this.#dispatcher = new DeliveryDispatcher(
-      { pool, cipher, http: this.#agent, metrics: metrics.webhooks, logger, wake },
+      { pool, cipher, http: this.#http, metrics: metrics.webhooks, logger, wake },
       settings,
     );
     this.#databaseUrl = settings.databaseUrl;
@@ -121,7 +119,7 @@ export class WebhookService {
     this.#listener?.end().catch(() => {});
     await Promise.all(loops);
     await this.#dispatcher.stop(timeoutMs);
-    await this.#agent.destroy();
+    this.#http.destroy();
   }
 
   async #derive(): Promise<void> {

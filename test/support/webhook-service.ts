@@ -42,7 +42,7 @@ export class Webhooks {
       reorgDepth: 64,
       logDays: 30,
       concurrency: 64,
-      perWebhook: 16,
+      perWallet: 16,
       timeoutMs: 10_000,
       delaysMs: [100, 100, 100, 100],
       ...settings,

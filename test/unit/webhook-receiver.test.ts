@@ -2,7 +2,7 @@
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { signatureHeader } from "../../api/webhooks/deliveries.ts";
+import { signatureHeader } from "../../api/webhooks/attempt.ts";
 import { createReceiver, verifyWebhook, type WebhookEvent } from "../../examples/webhook-receiver.ts";
 
 const SECRET = "whsec_0123456789abcdef";

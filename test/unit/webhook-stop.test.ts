@@ -30,7 +30,7 @@ it("ends while the listener's connection is being made", async () => {
       reorgDepth: 64,
       logDays: 30,
       concurrency: 1,
-      perWebhook: 1,
+      perWallet: 1,
       timeoutMs: 1_000,
       delaysMs: [],
     },

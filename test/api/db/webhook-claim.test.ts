@@ -1,10 +1,10 @@
 /** Which deliveries a process takes, and for how long no other one does. */
 import type pg from "pg";
 import { pino } from "pino";
-import { Agent } from "undici";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { urlContext } from "../../../api/db/upkeep.ts";
 import { Metrics } from "../../../api/observe/metrics.ts";
+import { guardedClient } from "../../../api/outbound/endpoint.ts";
 import { DeliveryDispatcher } from "../../../api/webhooks/deliveries.ts";
 import { Cipher } from "../../../shared/cipher.ts";
 import { ownDatabase } from "../../support/database.ts";
@@ -40,9 +40,9 @@ async function insertDue(): Promise<void> {
 
 test("a running attempt counts as lost 10 s after the limit of its answer, whatever that is", async () => {
   await insertDue();
-  const http = new Agent();
+  const http = guardedClient({ allowLocal: true });
   const parts = { pool, cipher, http, metrics: new Metrics().webhooks, logger: pino({ level: "silent" }), wake() {} };
-  const settings = { concurrency: 4, perWebhook: 4, timeoutMs: 60_000, delaysMs: [1, 1, 1, 1] };
+  const settings = { concurrency: 4, perWallet: 4, timeoutMs: 60_000, delaysMs: [1, 1, 1, 1] };
   const dispatcher = new DeliveryDispatcher(parts, settings);
   try {
     const now = async () => (await pool.query<{ now: Date }>("SELECT now()")).rows[0]?.now as Date;
@@ -56,6 +56,6 @@ test("a running attempt counts as lost 10 s after the limit of its answer, whate
     expect(rows[0].at >= begun && rows[0].at <= claimed).toBe(true);
   } finally {
     await dispatcher.stop(0);
-    await http.destroy();
+    http.destroy();
   }
 });

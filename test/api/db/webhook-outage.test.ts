@@ -1,10 +1,10 @@
 /** What an outage of the database that outlasts a delivery's lease does to the results that wait to be written. */
 import type pg from "pg";
 import { pino } from "pino";
-import { Agent } from "undici";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { urlContext } from "../../../api/db/upkeep.ts";
 import { Metrics } from "../../../api/observe/metrics.ts";
+import { guardedClient } from "../../../api/outbound/endpoint.ts";
 import { DeliveryDispatcher } from "../../../api/webhooks/deliveries.ts";
 import { Cipher } from "../../../shared/cipher.ts";
 import { eventually } from "../../support/api-client.ts";
@@ -84,10 +84,10 @@ test("two attempts of one delivery that wait for the same write are both written
   await insertDue("second", second.behaviour);
   const errors: string[] = [];
   const logger = pino({ level: "warn" }, { write: (line: string) => void errors.push(JSON.parse(line).err?.message) });
-  const http = new Agent();
+  const http = guardedClient({ allowLocal: true });
   const metrics = new Metrics().webhooks;
   const parts = { pool: database, cipher, http, metrics, logger, wake() {} };
-  const settings = { concurrency: 8, perWebhook: 4, timeoutMs: 10_000, delaysMs: [1, 1, 1, 1] };
+  const settings = { concurrency: 8, perWallet: 4, timeoutMs: 10_000, delaysMs: [1, 1, 1, 1] };
   const dispatcher = new DeliveryDispatcher(parts, settings);
   /** Waits until so many attempts were answered: their results wait to be written. */
   const answered = (count: number) =>
@@ -133,6 +133,6 @@ test("two attempts of one delivery that wait for the same write are both written
     expect([over, [...new Set(errors)]]).toEqual([["delivered", "delivered", "delivered"], ["connect ECONNREFUSED"]]);
   } finally {
     await dispatcher.stop(0);
-    await http.destroy();
+    http.destroy();
   }
 });

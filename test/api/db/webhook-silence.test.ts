@@ -1,10 +1,10 @@
-/** Many endpoints that never answer, or late, beside one that answers at once. */
+/** Many endpoints that never answer, or late, and many wallets that pay for nothing, beside one that answers at once. */
 import type pg from "pg";
 import { pino } from "pino";
-import { Agent } from "undici";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { urlContext } from "../../../api/db/upkeep.ts";
 import { Metrics } from "../../../api/observe/metrics.ts";
+import { guardedClient } from "../../../api/outbound/endpoint.ts";
 import { DeliveryDispatcher } from "../../../api/webhooks/deliveries.ts";
 import { Cipher } from "../../../shared/cipher.ts";
 import { type Repeated, repeat } from "../../../shared/repeat.ts";
@@ -30,13 +30,14 @@ afterAll(async () => {
   await pool?.end();
 });
 
-async function insertWebhook(name: string, deliveries: number, behaviour?: Behaviour): Promise<void> {
+/** A webhook of a wallet of its own, with deliveries that are due. */
+async function insertWebhook(name: string, deliveries: number, behaviour?: Behaviour, pace = "new"): Promise<void> {
   const webhook = `wh_${name}`;
   const url = receiver.url(`/${name}`, behaviour);
   await pool.query(
-    `INSERT INTO webhook (id, wallet, url, events, secret, created_block, created_time, enabled_block, enabled_time)
-     VALUES ($1, '0x', $2, '{credit.topup}', $3, 0, 0, 0, 0)`,
-    [webhook, cipher.encrypt(url, urlContext(webhook)), cipher.encrypt("whsec", webhook)],
+    `INSERT INTO webhook (id, wallet, url, events, secret, created_block, created_time, enabled_block, enabled_time, pace)
+     VALUES ($1, $4, $2, '{credit.topup}', $3, 0, 0, 0, 0, $5)`,
+    [webhook, cipher.encrypt(url, urlContext(webhook)), cipher.encrypt("whsec", webhook), `0x${name}`, pace],
   );
   await pool.query(
     `INSERT INTO webhook_delivery (webhook_id, event_id, status, next_attempt_at)
@@ -46,12 +47,12 @@ async function insertWebhook(name: string, deliveries: number, behaviour?: Behav
 }
 
 /** Sends what is due while `work` looks. */
-async function dispatching(work: () => Promise<void>): Promise<void> {
-  const http = new Agent();
+async function dispatching(work: () => Promise<void>, timeoutMs = 200): Promise<void> {
+  const http = guardedClient({ allowLocal: true });
   let claiming: Repeated | undefined;
   const logger = pino({ level: "silent" });
   const parts = { pool, cipher, http, metrics: new Metrics().webhooks, logger, wake: () => claiming?.wake() };
-  const settings = { concurrency: CONCURRENCY, perWebhook: 2, timeoutMs: 200, delaysMs: [60_000, 1, 1, 1] };
+  const settings = { concurrency: CONCURRENCY, perWallet: 2, timeoutMs, delaysMs: [60_000, 1, 1, 1] };
   const dispatcher = new DeliveryDispatcher(parts, settings);
   claiming = repeat(() => dispatcher.claim(), 100);
   try {
@@ -59,7 +60,7 @@ async function dispatching(work: () => Promise<void>): Promise<void> {
   } finally {
     await claiming.stop();
     await dispatcher.stop(0);
-    await http.destroy();
+    http.destroy();
   }
 }
 
@@ -80,7 +81,7 @@ test.each<{ name: string; behaviour: Behaviour }>([
       async () => receiver.received.length,
       (n) => n >= begun,
     );
-    await insertWebhook("healthy", 1);
+    await insertWebhook("healthy", 1, undefined, "prompt");
     const before = receiver.received.length;
     await eventually(
       async () => receiver.to("/healthy").length,
@@ -88,6 +89,82 @@ test.each<{ name: string; behaviour: Behaviour }>([
     );
     const place = receiver.received.findIndex(({ path }) => path === "/healthy") - before;
     expect(place).toBeLessThanOrEqual(CONCURRENCY);
+  });
+});
+
+test("wallets without credits leave half of the places free, however many new webhooks they have", async () => {
+  // The index, as far as it is asked here.
+  await pool.query("CREATE SCHEMA index; CREATE TABLE index.account (wallet text, free bigint, escrowed bigint)");
+  await pool.query("INSERT INTO index.account VALUES ('0xpaying', 0, 5), ('0xspent', 0, 0)");
+  try {
+    for (let n = 0; n < 3 * CONCURRENCY; n++) await insertWebhook(`free${n}`, BACKLOG, () => {});
+    await insertWebhook("spent", 1, undefined, "prompt");
+    await dispatching(async () => {
+      await eventually(
+        async () => receiver.received.length,
+        (n) => n >= CONCURRENCY / 2,
+      );
+      await insertWebhook("paying", 2, undefined, "prompt");
+      const before = receiver.received.length;
+      await eventually(
+        async () => receiver.to("/paying").length,
+        (n) => n === 2,
+      );
+      // Not one of theirs needed to end: the limit of an answer is 200 ms.
+      const place = receiver.received.findIndex(({ path }) => path === "/paying") - before;
+      expect(place).toBeLessThanOrEqual(CONCURRENCY / 2);
+      // Even a new webhook, of which nobody knows whether it answers, comes before all of theirs where it pays.
+      await pool.query("UPDATE index.account SET free = 1 WHERE wallet = '0xspent'");
+      await insertWebhook("fresh", 1);
+      await pool.query("INSERT INTO index.account VALUES ('0xfresh', 1, 0)");
+      const begun = receiver.received.length;
+      await eventually(
+        async () => receiver.to("/fresh").length,
+        (n) => n === 1,
+      );
+      expect(receiver.received.findIndex(({ path }) => path === "/fresh") - begun).toBeLessThanOrEqual(CONCURRENCY);
+    });
+  } finally {
+    await pool.query("DROP SCHEMA index CASCADE");
+  }
+});
+
+test("a webhook is prompt once it has answered soon, and silent once it has not", async () => {
+  await insertWebhook("good", 1);
+  await insertWebhook("mute", 1, () => {}, "prompt");
+  await insertWebhook("late", 1, (response) => setTimeout(() => response.end(), 900));
+  const look = async () => {
+    const paces = await eventually(
+      async () => (await pool.query("SELECT id, pace FROM webhook ORDER BY id")).rows,
+      (rows) => rows.every(({ pace }) => pace !== "new") && rows.some(({ pace }) => pace === "silent"),
+    );
+    expect(paces).toEqual([
+      { id: "wh_good", pace: "prompt" },
+      { id: "wh_late", pace: "slow" },
+      { id: "wh_mute", pace: "silent" },
+    ]);
+  };
+  await dispatching(look, 2_000);
+});
+
+test("all webhooks with something due are looked at, also if they are more than one round takes", async () => {
+  const crowd = 2_500;
+  await pool.query(
+    `INSERT INTO webhook (id, wallet, url, events, secret, created_block, created_time, enabled_block, enabled_time)
+     SELECT 'wh_' || lpad(n::text, 5, '0'), '0x' || n, '', '{credit.topup}', '', 0, 0, 0, 0 FROM generate_series(1, $1::int) n`,
+    [crowd],
+  );
+  // They wait for their next attempt.
+  await pool.query(
+    `INSERT INTO webhook_delivery (webhook_id, event_id, status, next_attempt_at)
+     SELECT id, 'evt_1', 'pending', now() + interval '1 hour' FROM webhook`,
+  );
+  await insertWebhook("zzz", 1);
+  await dispatching(async () => {
+    await eventually(
+      async () => receiver.to("/zzz").length,
+      (n) => n === 1,
+    );
   });
 });
 

@@ -13,6 +13,7 @@ import { enableWebhook, type WebhookObject } from "../../../api/webhooks/receive
 import { freePort } from "../../../scripts/dev/ports.ts";
 import { eventually } from "../../support/api-client.ts";
 import { Client } from "../../support/client.ts";
+import { untilIndexed } from "../../support/indexed.ts";
 import { answer } from "../../support/receiver.ts";
 import { contextOf } from "../../support/webhook-service.ts";
 import { openWebhooks } from "../support/service.ts";
@@ -22,6 +23,7 @@ const context = contextOf(stack, pool);
 const client = await Client.create(stack, pool, 100_000);
 const wallet = client.account.address;
 await client.deposit(200);
+await untilIndexed(stack);
 
 async function logOf(webhook: WebhookObject, query = {}): Promise<DeliveryObject[]> {
   return (await listDeliveries(context, wallet, webhook.id, deliveriesQuerySchema.parse(query))).data;
@@ -195,6 +197,46 @@ it("an attempt that failed is told of in the log as it was", async () => {
   }
   expect(receiver.to("/target")).toEqual([]);
   resetting.server.close();
+});
+
+it("replays make a delivery's log no longer than a hundred attempts, which are read in pages", async () => {
+  const webhook = await client.webhook(receiver.url("/replayed", answer(200, "\u0001".repeat(2_000))), [
+    "credit.topup",
+  ]);
+  await client.deposit(100);
+  const delivery = await only(webhook, ({ status }) => status === "delivered");
+  // As if it had been replayed for days.
+  await pool.query(
+    `INSERT INTO webhook_attempt (delivery_id, number, started_at, duration_ms, status, response)
+     SELECT $1, n, now(), 1, 200, 'ok' FROM generate_series(2, 500) n`,
+    [Number(delivery.id.slice("dlv_".length))],
+  );
+  await pool.query("UPDATE webhook_delivery SET attempt = 500 WHERE webhook_id = $1", [webhook.id]);
+  await replayDelivery(context, wallet, delivery.id);
+  await only(webhook, ({ attempts, status }) => attempts === 501 && status === "delivered");
+  const numbers: number[] = [];
+  for (let before: number | undefined; ; ) {
+    const page = await getDelivery(context, wallet, delivery.id, before === undefined ? {} : { before });
+    expect(page.attempt_log.length).toBe(20);
+    numbers.unshift(...page.attempt_log.map(({ number }) => number));
+    before = numbers[0];
+    if (!page.has_more) break;
+  }
+  expect(numbers).toEqual(Array.from({ length: 100 }, (_, n) => 402 + n));
+  await client.api.request("DELETE", `/v1/webhooks/${webhook.id}`);
+});
+
+it("a range that is due already is not written again by a repeated replay", async () => {
+  const webhook = await client.webhook("https://example.com/due", ["job.failed"]);
+  await pool.query(
+    `WITH made AS (INSERT INTO webhook_event VALUES ('evt_due_' || $1, 'job.failed', now(), '{"data":{}}') RETURNING id)
+     INSERT INTO webhook_delivery (webhook_id, event_id, status, next_attempt_at) SELECT $1, id, 'pending', now() + interval '1 hour' FROM made`,
+    [webhook.id],
+  );
+  const replay = () => replayDeliveries(context, wallet, webhook.id, { statuses: ["pending"] });
+  expect(await replay()).toEqual({ replayed: 1, has_more: false });
+  expect(await replay()).toEqual({ replayed: 0, has_more: false });
+  await client.api.request("DELETE", `/v1/webhooks/${webhook.id}`);
 });
 
 it("a slow receiver has ten seconds, and delays nobody else", async () => {

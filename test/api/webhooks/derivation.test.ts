@@ -1,6 +1,8 @@
 /** Which events the chain makes, whatever becomes of blocks, index and gateways. Real chain, index, database and HTTP. */
+import { pino } from "pino";
 import type { Address } from "viem";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openDatabase } from "../../../api/db/pool.ts";
 import { pruneLog } from "../../../api/webhooks/delivery-log.ts";
 import { EVENT_NAMES, type EventName, envelopeSchema } from "../../../api/webhooks/events.ts";
 import { toApiJobId } from "../../../protocol/job-id.ts";
@@ -235,5 +237,42 @@ it("several gateways at once make each delivery once and send it once", async ()
     expect(attempts[0]?.count).toBe(40);
   } finally {
     for (const other of others) await other.stop();
+  }
+});
+
+it("a pass reads the webhooks of the wallets that its rows concern, however many others have some", async () => {
+  // What is public, such as a new worker, goes to everybody: those blocks are not read again.
+  await stage.chain.rpc("anvil_mine", ["0x50"]);
+  const crowd = 3_000;
+  await webhooks.sql(
+    `INSERT INTO webhook (id, wallet, url, events, secret, created_block, created_time, enabled_block, enabled_time)
+     SELECT 'wh_crowd' || n, '0xcrowd' || n, '', $2, '', $3, $3, $3, $3 FROM generate_series(1, $1::int) n`,
+    // As of a block that never comes: they get nothing.
+    [crowd, EVENT_NAMES, 2 ** 40],
+  );
+  await webhooks.sql("ANALYZE webhook");
+  await quiet();
+  const pool = openDatabase(stage.databaseUrl, pino({ level: "silent" }), 1);
+  const rowsRead = async () => {
+    await pool.query("SELECT pg_stat_force_next_flush()");
+    const { rows } = await pool.query<{ read: number }>(
+      `SELECT seq_tup_read + COALESCE(idx_tup_fetch, 0) AS read FROM pg_stat_user_tables WHERE relname = 'webhook'`,
+    );
+    return Number(rows[0]?.read);
+  };
+  try {
+    await webhooks.webhook(client, receiver.url("/among-many"), ["credit.topup"]);
+    const before = await rowsRead();
+    const passes = 8;
+    for (let n = 0; n < passes; n++) {
+      await protocol.deposit(100);
+      await quiet();
+    }
+    expect(ids("/among-many")).toHaveLength(passes);
+    // Connections tell late what they read: that can be a pass from before the first deposit.
+    expect((await rowsRead()) - before).toBeLessThan((passes * crowd) / 2);
+  } finally {
+    await pool.end();
+    await webhooks.sql("DELETE FROM webhook WHERE wallet LIKE '0xcrowd%'");
   }
 });

@@ -1,12 +1,15 @@
 /** The API's routes of webhooks. */
 import { describe, expect, it } from "vitest";
 import { Client } from "../../support/client.ts";
+import { untilIndexed } from "../../support/indexed.ts";
 import { openWebhooks } from "../support/service.ts";
 
 const SECRET = "a secret that the client chose";
 
 const { stack, pool } = await openWebhooks();
-const client = await Client.create(stack, pool, 0);
+// With credits: without any, a wallet can have one webhook only.
+const client = await Client.funded(stack, pool, 100);
+await untilIndexed(stack);
 
 describe("POST /v1/webhooks", () => {
   it("answers the webhook, without the secret that was given", async () => {
@@ -63,8 +66,8 @@ describe("POST /v1/webhooks", () => {
 
   it("refuses more than 20 of a wallet, also at once", async () => {
     const replies = await Promise.all(
-      Array.from({ length: 23 }, () =>
-        client.api.post("/v1/webhooks", { url: "https://example.com/", events: ["worker.slashed"] }),
+      Array.from({ length: 23 }, (_, n) =>
+        client.api.post("/v1/webhooks", { url: `https://example.com/${n}`, events: ["worker.slashed"] }),
       ),
     );
     expect(replies.filter(({ status }) => status === 201)).toHaveLength(20);
@@ -73,6 +76,35 @@ describe("POST /v1/webhooks", () => {
       type: "conflict_error",
     });
     for (const { body } of replies) if (body.id) await client.api.request("DELETE", `/v1/webhooks/${body.id}`);
+  });
+
+  it("refuses a second one of a wallet without credits", async () => {
+    const free = await Client.create(stack, pool, 0);
+    const first = await free.webhook("https://example.com/first", ["job.failed"]);
+    const second = { url: "https://example.com/second", events: ["job.failed"] };
+    const refused = await free.api.post("/v1/webhooks", second);
+    expect(refused.status).toBe(409);
+    expect(refused.body.error.message).toMatch(/without credits can have 1 webhook/);
+    await free.api.request("DELETE", `/v1/webhooks/${first.id}`);
+    expect((await free.api.post("/v1/webhooks", second)).status).toBe(201);
+  });
+
+  it("refuses one with the URL and the events of another, in whatever order", async () => {
+    const url = "https://example.com/twice";
+    const first = await client.webhook(url, ["job.failed", "job.completed"]);
+    const again = await client.api.post("/v1/webhooks", { url, events: ["job.completed", "job.failed"] });
+    expect(again.status).toBe(409);
+    expect(again.body.error).toMatchObject({
+      code: "conflict",
+      param: "url",
+      message: expect.stringContaining(first.id),
+    });
+    // Both at once, as a client sends them that repeats what was slow.
+    const both = { url, events: ["job.timeout"] };
+    const replies = await Promise.all([client.api.post("/v1/webhooks", both), client.api.post("/v1/webhooks", both)]);
+    expect(replies.map(({ status }) => status).sort()).toEqual([201, 409]);
+    for (const { body } of (await client.api.get("/v1/webhooks")).body.data.map((one: object) => ({ body: one })))
+      await client.api.request("DELETE", `/v1/webhooks/${body.id}`);
   });
 
   it("knows another wallet's webhooks as little as unknown ones", async () => {

@@ -1,12 +1,13 @@
 /** What an owner does with a webhook while it runs: tests it, changes it, gives it another secret, and sees how it fares. */
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { describe, expect, it } from "vitest";
-import { signatureHeader } from "../../../api/webhooks/deliveries.ts";
+import { signatureHeader } from "../../../api/webhooks/attempt.ts";
 import type { DeliveryObject } from "../../../api/webhooks/delivery-log.ts";
 import type { EventName } from "../../../api/webhooks/events.ts";
 import type { WebhookObject } from "../../../api/webhooks/receivers.ts";
 import { eventually } from "../../support/api-client.ts";
 import { Client } from "../../support/client.ts";
+import { untilIndexed } from "../../support/indexed.ts";
 import { answer, type Behaviour, type Received } from "../../support/receiver.ts";
 import { type Answer, WebClient } from "../../web/support/web-client.ts";
 import { openWebhooks } from "../support/service.ts";
@@ -19,6 +20,9 @@ const client = await Client.create(stack, pool, 100_000);
 /** Its owner in the web application, and somebody else. */
 const [owner, stranger] = [new WebClient(stack), new WebClient(stack)];
 await owner.signIn(client.account);
+// Without credits, a wallet can have one webhook only.
+await client.deposit(100);
+await untilIndexed(stack);
 await stranger.signIn(privateKeyToAccount(generatePrivateKey()));
 
 const hook = (path: string, behaviour?: Behaviour, events: EventName[] = ["credit.topup"]) =>
@@ -103,7 +107,7 @@ describe("a test", () => {
     expect(await newest(webhook, ({ status }) => status === "failed")).toMatchObject({ attempts: 1, last_status: 500 });
     const { body } = await client.api.get("/v1/webhooks");
     expect(body.data.find(({ id }: WebhookObject) => id === webhook.id).status).toBe("active");
-    expect((await owner.post(`/webhooks/${webhook.id}/replay`, {})).body).toEqual({ replayed: 0 });
+    expect((await owner.post(`/webhooks/${webhook.id}/replay`, {})).body).toEqual({ replayed: 0, has_more: false });
   });
 
   it("reaches a failed webhook, so that its owner can try the endpoint before enabling it", async () => {
@@ -114,6 +118,26 @@ describe("a test", () => {
     await client.deposit(100);
     await newest(webhook, ({ event, status }) => event === "credit.topup" && status === "skipped");
     expect(receiver.names("/failed")).toEqual(["webhook.test"]);
+  });
+
+  it("is in the log with the newest twenty, and no more", async () => {
+    const webhook = await hook("/often");
+    // As if its owner had tested it for days.
+    await pool.query(
+      `WITH made AS (INSERT INTO webhook_event SELECT 'evt_test_' || md5($1 || n), 'webhook.test', now(), '{"data":{}}'
+         FROM generate_series(1, 50) n RETURNING id)
+       INSERT INTO webhook_delivery (webhook_id, event_id, status, finished_at, is_test)
+       SELECT $1, id, 'delivered', now(), true FROM made`,
+      [webhook.id],
+    );
+    expect((await test(webhook)).status).toBe(202);
+    const { rows } = await pool.query(
+      `SELECT (SELECT count(*) FROM webhook_delivery WHERE webhook_id = $1) AS deliveries,
+         (SELECT count(*) FROM webhook_event WHERE id IN (SELECT 'evt_test_' || md5($1 || n) FROM generate_series(1, 50) n)) AS events`,
+      [webhook.id],
+    );
+    expect(rows).toEqual([{ deliveries: 20, events: 19 }]);
+    await client.api.request("DELETE", `/v1/webhooks/${webhook.id}`);
   });
 
   it("is refused while another one is on its way, and for another wallet", async () => {
@@ -151,8 +175,37 @@ describe("a change", () => {
     await client.api.request("DELETE", `/v1/webhooks/${webhook.id}`);
   });
 
+  it("is refused where it makes two webhooks equal", async () => {
+    const [one, other] = [await hook("/one"), await hook("/other")];
+    expect((await change(other, { url: one.url })).status).toBe(409);
+    // As it is already, it can be said again.
+    expect((await change(one, { url: one.url, events: one.events })).status).toBe(200);
+    for (const { id } of [one, other]) await client.api.request("DELETE", `/v1/webhooks/${id}`);
+  });
+
   it("is refused for another wallet", async () => {
     expect((await change(await hook("/theirs"), { events: ["job.failed"] }, stranger)).status).toBe(404);
+  });
+});
+
+describe("what is sent on demand", () => {
+  it("is paced by the wallet, tests and replays together", async () => {
+    const [busy, other] = [await Client.create(stack, pool, 0), await Client.create(stack, pool, 0)];
+    const [someone, somebodyElse] = [new WebClient(stack), new WebClient(stack)];
+    await someone.signIn(busy.account);
+    await somebodyElse.signIn(other.account);
+    const webhook = await busy.webhook(receiver.url("/paced"), ["job.failed"]);
+    const { body } = await someone.post(`/webhooks/${webhook.id}/test`);
+    const replies: Answer[] = [];
+    for (let n = 0; n < 25; n++) replies.push(await someone.post(`/deliveries/${body.id}/replay`));
+    expect(replies.filter(({ status }) => status === 202)).toHaveLength(19);
+    expect(replies.at(-1)).toMatchObject({
+      status: 429,
+      body: { error: { code: "rate_limited", details: { retry_after: 60 } } },
+    });
+    expect((await someone.post(`/webhooks/${webhook.id}/replay`, {})).status).toBe(429);
+    const theirs = await other.webhook(receiver.url("/theirs-too"), ["job.failed"]);
+    expect((await somebodyElse.post(`/webhooks/${theirs.id}/test`)).status).toBe(202);
   });
 });
 

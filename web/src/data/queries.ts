@@ -209,10 +209,11 @@ export const deliveriesQuery = (webhookId: string, filter: { status?: string; be
     placeholderData: keepPreviousData,
   });
 
-export const deliveryQuery = (id: string) =>
+/** `before`: only attempts before this number. */
+export const deliveryQuery = (id: string, before?: number) =>
   queryOptions({
-    queryKey: ["own", "delivery", id],
-    queryFn: () => call<DeliveryDetail>("GET", `/deliveries/${id}`),
+    queryKey: ["own", "delivery", id, before],
+    queryFn: () => call<DeliveryDetail>("GET", `/deliveries/${id}${queryString({ before: before?.toString() })}`),
     // One that is being sent ends within ten seconds.
     refetchInterval: ({ state }) => (state.data?.status === "pending" ? 1_000 : LIVE_MS),
   });

@@ -348,7 +348,8 @@ export type Attempt = {
   error: string | null;
 };
 
-export type DeliveryDetail = Delivery & { url: string; body: string; attempt_log: Attempt[] };
+/** `attempt_log`: the newest attempts, the oldest of them first. `has_more`: there are older ones. */
+export type DeliveryDetail = Delivery & { url: string; body: string; attempt_log: Attempt[]; has_more: boolean };
 
 /** A dispute in a list. Its page is addressed by its job: a job has one, and after an equivocation a second one in its place. */
 export type ListedDispute = {

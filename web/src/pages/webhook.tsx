@@ -40,7 +40,9 @@ function Contents({ webhook }: { webhook: OwnWebhook }) {
   const path = `/webhooks/${webhook.id}`;
   const enable = useChange(() => call("POST", `${path}/enable`));
   // Without a time: the chain's clock can be behind the one that says when the webhook was created.
-  const replay = useChange(() => call<{ replayed: number }>("POST", `${path}/replay`, { statuses: UNDELIVERED }));
+  const replay = useChange(() =>
+    call<{ replayed: number; has_more: boolean }>("POST", `${path}/replay`, { statuses: UNDELIVERED }),
+  );
   const remove = useChange(
     () => call("DELETE", path),
     () => navigate("/app/webhooks"),
@@ -92,7 +94,7 @@ function Contents({ webhook }: { webhook: OwnWebhook }) {
           </Button>
         </div>
         {test.data ? <TestResult key={test.data.id} id={test.data.id} /> : null}
-        {replay.data ? <Notice tone="good">{sentAgain(replay.data.replayed)}</Notice> : null}
+        {replay.data ? <Notice tone="good">{sentAgain(replay.data)}</Notice> : null}
         {error ? <Failure told={tellFailure(error)} /> : null}
       </Card>
       <DeliveryLog webhook={webhook} />
@@ -173,5 +175,7 @@ function EditWebhook({ webhook, onClose }: { webhook: OwnWebhook; onClose: () =>
 /** Those that wait for their next attempt, too: an endpoint that was repaired need not wait for their schedule. */
 const UNDELIVERED: readonly DeliveryState[] = ["failed", "skipped", "pending"];
 
-const sentAgain = (replayed: number) =>
-  replayed === 1 ? "1 delivery is sent now." : `${replayed} deliveries are sent now.`;
+const sentAgain = ({ replayed, has_more }: { replayed: number; has_more: boolean }) => {
+  const sent = replayed === 1 ? "1 delivery is sent now." : `${count(replayed)} deliveries are sent now.`;
+  return has_more ? `${sent} Others may be left: send again when these have arrived.` : sent;
+};

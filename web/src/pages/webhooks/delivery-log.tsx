@@ -113,11 +113,13 @@ function story({ occurred_at, attempts, last_status, last_error, next_attempt_at
   return parts.join(" · ");
 }
 
+/** `before`: the first attempt of the page that was shown, for the page before it. */
 function Details({ id }: { id: string }) {
-  const detail = useQuery(deliveryQuery(id));
+  const [before, setBefore] = useState<number>();
+  const detail = useQuery(deliveryQuery(id, before));
   return (
     <Loaded query={detail} rows={3}>
-      {({ attempt_log, body }) => (
+      {({ attempt_log, body, has_more }) => (
         <>
           <Table caption="Attempts" columns={["Attempt", "When", "Took", "Answer"]} plain>
             {attempt_log.map((attempt) => (
@@ -129,6 +131,16 @@ function Details({ id }: { id: string }) {
               </tr>
             ))}
           </Table>
+          {has_more || before !== undefined ? (
+            <nav className="actions" aria-label="Attempts">
+              <Button disabled={before === undefined} onClick={() => setBefore(undefined)}>
+                Newest attempts
+              </Button>
+              <Button disabled={!has_more} onClick={() => setBefore(attempt_log[0]?.number)}>
+                Earlier attempts
+              </Button>
+            </nav>
+          ) : null}
           {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
           <pre className="body-text" tabIndex={0}>
             {pretty(body)}

@@ -1,0 +1,79 @@
+/** How a process shares its attempts at once among wallets and their webhooks. */
+import { describe, expect, it } from "vitest";
+import { type DueWebhook, type Pace, type Places, Running, shareOut } from "../../api/webhooks/places.ts";
+
+const PLACES: Places = {
+  free: 8,
+  notPrompt: 4,
+  perLane: 4,
+  running: new Running(),
+  served: new Map(),
+  hasCredits: (wallet) => !wallet.startsWith("free"),
+};
+
+const webhook = (id: string, wallet: string, pace: Pace, { due = 10, since = 0 } = {}): DueWebhook => ({
+  id,
+  wallet,
+  pace,
+  due,
+  since,
+});
+const given = (due: readonly DueWebhook[], places: Partial<Places> = {}) =>
+  Object.fromEntries([...shareOut(due, { ...PLACES, ...places })].map(([id, { most }]) => [id, most]));
+
+describe("places", () => {
+  it("are shared by wallet, however many webhooks one has", () => {
+    const crowd = Array.from({ length: 20 }, (_, n) => webhook(`crowd${n}`, "crowd", "prompt"));
+    const shares = given([...crowd, webhook("lone", "alone", "prompt", { due: 4, since: 99 })]);
+    expect(shares).toEqual({ crowd0: 1, crowd1: 1, crowd2: 1, crowd3: 1, lone: 4 });
+  });
+
+  it("are by half for prompt webhooks alone, however many others wait", () => {
+    const others = (["new", "slow", "silent"] as const).flatMap((pace) =>
+      Array.from({ length: 9 }, (_, n) => webhook(`${pace}${n}`, `${pace}${n}`, pace)),
+    );
+    const shares = given([...others, webhook("prompt", "prompt", "prompt", { since: 99 })]);
+    expect(shares["prompt"]).toBe(4);
+    expect(Object.values(shares).reduce((sum, most) => sum + most)).toBe(8);
+  });
+
+  it("of the prompt are not for a wallet without credits, even if it answers at once", () => {
+    const free = Array.from({ length: 9 }, (_, n) => webhook(`free${n}`, `free${n}`, "prompt"));
+    expect(Object.values(given(free)).reduce((sum, most) => sum + most)).toBe(4);
+  });
+
+  it("go to those who pay before those who do not, where both have to show that they answer", () => {
+    const free = Array.from({ length: 9 }, (_, n) => webhook(`free${n}`, `free${n}`, "new"));
+    const shares = given([...free, webhook("paying", "paying", "new", { due: 1, since: 99 })]);
+    expect(shares["paying"]).toBe(1);
+  });
+
+  it("come round to everybody: whoever was served longest ago is first", () => {
+    const due = ["a", "b", "c"].map((name) => webhook(name, name, "silent"));
+    const served = new Map([
+      ["a", 3],
+      ["b", 1],
+      ["c", 2],
+    ]);
+    expect(given(due, { notPrompt: 1, served })).toEqual({ b: 1 });
+  });
+
+  it("for a webhook that did not answer are two, also beside another one of its wallet", () => {
+    const due = [webhook("silent", "same", "silent"), webhook("new", "same", "new", { since: 99 })];
+    expect(given(due)).toEqual({ silent: 2, new: 2 });
+  });
+
+  it("that are taken count: a wallet with attempts running comes behind one without", () => {
+    const running = new Running();
+    for (const _ of [1, 2]) running.change("busy", { wallet: "busy", prompt: true }, 1);
+    const due = [webhook("busy", "busy", "prompt"), webhook("idle", "idle", "prompt", { since: 99 })];
+    expect(given(due, { running, free: 2 })).toEqual({ idle: 2 });
+    running.change("busy", { wallet: "busy", prompt: true }, -1);
+    expect(given(due, { running, free: 8 })).toEqual({ busy: 3, idle: 4 });
+  });
+
+  it("that are not free are given to nobody", () => {
+    expect(given([webhook("a", "a", "prompt")], { free: 0 })).toEqual({});
+    expect(given([webhook("a", "a", "new")], { notPrompt: -1 })).toEqual({});
+  });
+});
