@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { SpanKind } from "@opentelemetry/api";
 import express, { type Express, type RequestHandler } from "express";
-import { BodyBudget } from "../shared/request-body.ts";
 import { continueTrace } from "../shared/tracing.ts";
 import type { Gateway } from "./gateway.ts";
 import { accountRoute } from "./routes/account.ts";
@@ -11,9 +10,10 @@ import { docsRoutes } from "./routes/docs.ts";
 import { errorHandler, notFound, patternOf } from "./routes/errors.ts";
 import { healthRoutes } from "./routes/health.ts";
 import { jobRoutes, outputRoute } from "./routes/jobs.ts";
+import { Bodies, limitByCredits, readJson } from "./routes/json-body.ts";
 import { burstLimit, cors, noStore, tellIndexLag } from "./routes/limits.ts";
 import { modelRoutes } from "./routes/models.ts";
-import { authenticate, BODIES_LIMIT, BODY_LIMIT, readJson } from "./routes/request.ts";
+import { authenticate } from "./routes/request.ts";
 import { webApp } from "./routes/web.ts";
 import { webhookRoutes } from "./routes/webhooks.ts";
 
@@ -22,7 +22,7 @@ export function createApp(gateway: Gateway): Express {
   const { config, logger, jobReader } = gateway;
   const { jobs } = gateway.chat;
   const shared = {
-    bodies: new BodyBudget(BODIES_LIMIT),
+    bodies: new Bodies(),
     output: outputRoute(jobReader, jobs.store, jobs.cipher),
     dispute: disputeRoute(jobReader, gateway.desk, jobs.times.arbitration),
   };
@@ -37,7 +37,7 @@ export function createApp(gateway: Gateway): Express {
   v1.use(noStore, cors);
   v1.use(burstLimit(config.BURST_PER_SECOND));
   v1.use(authenticate(gateway.keys, gateway.balances), traceRequest);
-  v1.use(readJson(BODY_LIMIT, shared.bodies));
+  v1.use(readJson(shared.bodies, limitByCredits(gateway.directory, gateway.balances)));
   v1.post("/chat/completions", chatRoute(gateway.chat));
   v1.use("/models", modelRoutes(gateway.directory, gateway.workers));
   v1.get("/jobs/:job_id/output", shared.output);

@@ -1,9 +1,7 @@
 import type { IncomingMessage } from "node:http";
-import { promisify } from "node:util";
-import { brotliDecompress, gunzip, inflate } from "node:zlib";
 
 /** Why a body was not read. `no_room`: this process holds as many bytes of bodies as it may. */
-type BodyFault = "too_large" | "no_room" | "unknown_encoding" | "not_decodable" | "broken_off";
+type BodyFault = "too_large" | "no_room" | "compressed" | "broken_off";
 
 /** A body that was not read. The rest of it is received and thrown away, so an answer can be sent at once. */
 export class BodyRefused extends Error {
@@ -19,20 +17,32 @@ export class BodyRefused extends Error {
   }
 }
 
-type Body = { from: string; bytes: number; refuse: (() => void) | null };
+/** A body of at most so many bytes is small. */
+export const SMALL_BODY = 64 * 1024;
+/** Of the budget, what small bodies always have to themselves. */
+const SMALL_SHARE = 1 / 4;
+
+/** `refuse`: gives the body up; null while its request is being answered. */
+type Body = { client: Client; bytes: number; refuse: (() => void) | null };
+type Client = { name: string; bytes: number; bodies: Set<Body> };
 
 /**
- * Bytes that a process holds of request bodies, from their arrival to the end of the answer. When they are too many, whoever holds most gives up
- * the largest body that is still arriving, or whose request waits for another one: a client of ordinary size is served beside one that sends many
- * large bodies slowly, or repeats one.
+ * Bytes that a process holds of request bodies, from their arrival to the end of the answer. A client holds at most its share. Large bodies
+ * together leave a part for small ones. Where a body does not fit, the largest one is given up that still arrives, or whose request waits: of the
+ * same client, or of the client that holds most. So a client of ordinary size is served beside one that sends many large bodies.
  */
 export class BodyBudget {
   readonly #most: number;
-  readonly #bodies = new Set<Body>();
+  readonly #mostEach: number;
+  readonly #clients = new Map<string, Client>();
   #bytes = 0;
+  /** Of these, the bytes of bodies that are not small. */
+  #large = 0;
 
-  constructor(most: number) {
+  /** `mostEach`: the share of one client. */
+  constructor(most: number, mostEach = most) {
     this.#most = most;
+    this.#mostEach = mostEach;
   }
 
   /** Bytes held now. */
@@ -40,81 +50,114 @@ export class BodyBudget {
     return this.#bytes;
   }
 
-  /** Counts a body that arrives `from` an address. `refuse` is called when it is given up. */
-  open(from: string, refuse: () => void): Body {
-    const body = { from, bytes: 0, refuse };
-    this.#bodies.add(body);
+  /** Counts a body that arrives from a client: a wallet, or an address. `refuse` is called when the body is given up. */
+  open(name: string, refuse: () => void): Body {
+    const client = this.#clients.get(name) ?? { name, bytes: 0, bodies: new Set<Body>() };
+    this.#clients.set(name, client);
+    const body = { client, bytes: 0, refuse };
+    client.bodies.add(body);
     return body;
   }
 
-  /** A body that was given up or released no longer counts. */
-  grow(body: Body, bytes: number): void {
-    if (!this.#bodies.has(body)) return;
-    body.bytes += bytes;
-    this.#bytes += bytes;
-    while (this.#bytes > this.#most) {
-      const largest = this.#largest();
-      if (largest === undefined) return;
-      largest.refuse?.();
-      this.close(largest);
-    }
+  /** The body now takes so many bytes. One that was given up or closed no longer counts. */
+  resize(body: Body, bytes: number): void {
+    if (!body.client.bodies.has(body)) return;
+    this.#count(body, bytes);
+    const { client } = body;
+    while (client.bytes > this.#mostEach && this.#giveUp([client], 0));
+    while (this.#large > this.#most * (1 - SMALL_SHARE) && this.#giveUp(this.#byBytes(), SMALL_BODY));
+    while (this.#bytes > this.#most && this.#giveUp(this.#byBytes(), 0));
   }
 
   close(body: Body): void {
-    if (this.#bodies.delete(body)) this.#bytes -= body.bytes;
+    const { client } = body;
+    if (!client.bodies.has(body)) return;
+    this.#count(body, 0);
+    client.bodies.delete(body);
+    if (client.bodies.size === 0) this.#clients.delete(client.name);
   }
 
-  #largest(): Body | undefined {
-    const held = new Map<string, number>();
-    for (const { from, bytes } of this.#bodies) held.set(from, (held.get(from) ?? 0) + bytes);
-    const idle = [...this.#bodies].filter(({ refuse }) => refuse !== null);
-    const order = (a: Body, b: Body) => (held.get(b.from) ?? 0) - (held.get(a.from) ?? 0) || b.bytes - a.bytes;
-    return idle.sort(order)[0];
+  #count(body: Body, bytes: number): void {
+    const large = (size: number) => (size > SMALL_BODY ? size : 0);
+    this.#large += large(bytes) - large(body.bytes);
+    this.#bytes += bytes - body.bytes;
+    body.client.bytes += bytes - body.bytes;
+    body.bytes = bytes;
+  }
+
+  #byBytes(): Client[] {
+    return [...this.#clients.values()].sort((a, b) => b.bytes - a.bytes);
+  }
+
+  /** Gives up the first client's largest body of more than `above` bytes that can be; false if there is none. */
+  #giveUp(clients: Iterable<Client>, above: number): boolean {
+    for (const { bodies } of clients) {
+      let largest: Body | undefined;
+      for (const body of bodies) {
+        if (body.refuse !== null && body.bytes > above && body.bytes > (largest?.bytes ?? 0)) largest = body;
+      }
+      if (largest === undefined) continue;
+      largest.refuse?.();
+      this.close(largest);
+      return true;
+    }
+    return false;
   }
 }
 
-const DECODERS = {
-  gzip: promisify<Buffer, { maxOutputLength: number }, Buffer>(gunzip),
-  deflate: promisify<Buffer, { maxOutputLength: number }, Buffer>(inflate),
-  br: promisify<Buffer, { maxOutputLength: number }, Buffer>(brotliDecompress),
-};
-
-/** `limit`: most bytes, compressed or not. `from`: the client's address. */
+/** `limit`: most bytes. `from`: whose share of the budget the body takes. */
 type BodyLimits = { limit: number; budget: BodyBudget; from: string };
 
 /** A body that was read. */
 export type ReadBody = {
   bytes: Buffer;
+  /** Says how many bytes are kept of it from now on. Throws BodyRefused where that does not fit. */
+  keep: (bytes: number) => void;
   /** Gives its bytes back to the budget, and ends what its request waits for. */
   release: () => void;
-  /** Waits for another request. Meanwhile the body may be given up: the signal then aborts with a BodyRefused. */
+  /** Waits for something. Meanwhile the body may be given up: the signal then aborts with a BodyRefused. */
   whileWaiting: <T>(wait: (signal: AbortSignal) => Promise<T>) => Promise<T>;
 };
 
-/** Reads a request's body and decompresses it. Rejects with BodyRefused. */
+/** Reads a request's body. Rejects with BodyRefused. */
 export async function readRequestBody(
   request: IncomingMessage,
   { limit, budget, from }: BodyLimits,
 ): Promise<ReadBody> {
   const refused = Promise.withResolvers<never>();
   const body = budget.open(from, () => refused.reject(new BodyRefused("no_room", limit)));
-  const arrival = new Arrival(request, limit, (bytes) => budget.grow(body, bytes));
+  const arrival = new Arrival(request, limit, (bytes) => budget.resize(body, bytes));
+  let bytes: Buffer;
   try {
-    const raw = await Promise.race([arrival.whole, refused.promise]);
-    const bytes = await decoded(raw, request.headers["content-encoding"], limit);
-    budget.grow(body, Math.max(0, bytes.length - raw.length));
+    bytes = await Promise.race([arrival.whole, refused.promise]);
     // Rejected meanwhile, or not at all.
     await Promise.race([refused.promise, Promise.resolve()]);
-    body.refuse = null;
-    // Made when the request waits for another one: most never do.
-    let waiting: AbortController | null = null;
-    let isReleased = false;
-    const release = () => {
+  } catch (error) {
+    budget.close(body);
+    arrival.discard();
+    throw error;
+  }
+  body.refuse = null;
+  // Made when the request waits: most never do.
+  let waiting: AbortController | null = null;
+  let isReleased = false;
+  return {
+    bytes,
+    keep: (size) => {
+      let fits = true;
+      body.refuse = () => {
+        fits = false;
+      };
+      budget.resize(body, size);
+      body.refuse = null;
+      if (!fits) throw new BodyRefused("no_room", limit);
+    },
+    release: () => {
       budget.close(body);
       isReleased = true;
       waiting?.abort(new BodyRefused("broken_off", limit));
-    };
-    const whileWaiting: ReadBody["whileWaiting"] = async (wait) => {
+    },
+    whileWaiting: async (wait) => {
       const wanted = new AbortController();
       waiting = wanted;
       if (isReleased) wanted.abort(new BodyRefused("broken_off", limit));
@@ -125,13 +168,8 @@ export async function readRequestBody(
         body.refuse = null;
         waiting = null;
       }
-    };
-    return { bytes, release, whileWaiting };
-  } catch (error) {
-    budget.close(body);
-    arrival.discard();
-    throw error;
-  }
+    },
+  };
 }
 
 /** A body as it comes, copied into one buffer: a client chooses how small the pieces are, and each would cost memory of its own. */
@@ -142,26 +180,34 @@ class Arrival {
   #buffer: Buffer = Buffer.alloc(0);
   #size = 0;
 
-  constructor(request: IncomingMessage, limit: number, onBytes: (bytes: number) => void) {
+  /** `onSize` is told how many bytes are held, each time before they are. */
+  constructor(request: IncomingMessage, limit: number, onSize: (bytes: number) => void) {
     this.#request = request;
     const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
     this.whole = promise;
-    let isWhole = false;
-    const refuse = (fault: BodyFault) => isWhole || reject(new BodyRefused(fault, limit));
+    const refuse = (fault: BodyFault) => reject(new BodyRefused(fault, limit));
+    // No client of an OpenAI API was found that compresses its requests (docs/decisions.md, 145).
+    if ((request.headers["content-encoding"]?.trim().toLowerCase() ?? "identity") !== "identity") {
+      refuse("compressed");
+      return;
+    }
     if (Number(request.headers["content-length"]) > limit) {
       refuse("too_large");
       return;
     }
-    request.on("data", (piece: Buffer) => {
-      if (this.#size + piece.length > limit) return refuse("too_large");
+    const add = (piece: Buffer) => {
+      const size = this.#size + piece.length;
+      if (size > limit) return refuse("too_large");
+      onSize(size);
       this.#add(piece, limit);
-      onBytes(piece.length);
-    });
-    request.on("end", () => {
-      isWhole = true;
+    };
+    const breakOff = () => refuse("broken_off");
+    request.on("data", add).on("error", breakOff).on("close", breakOff);
+    request.once("end", () => {
       resolve(this.#buffer.subarray(0, this.#size));
+      // The request outlives its body, and would keep it.
+      request.off("data", add).off("error", breakOff).off("close", breakOff);
     });
-    for (const event of ["error", "close"]) request.on(event, () => refuse("broken_off"));
   }
 
   #add(piece: Buffer, limit: number): void {
@@ -180,17 +226,5 @@ class Arrival {
     this.#buffer = Buffer.alloc(0);
     this.#size = 0;
     this.#request.removeAllListeners("data").resume();
-  }
-}
-
-async function decoded(raw: Buffer, encoding: string | undefined, limit: number): Promise<Buffer> {
-  const name = encoding?.trim().toLowerCase() ?? "identity";
-  if (name === "identity") return raw;
-  if (!Object.hasOwn(DECODERS, name)) throw new BodyRefused("unknown_encoding", limit);
-  try {
-    return await DECODERS[name as keyof typeof DECODERS](raw, { maxOutputLength: limit });
-  } catch (error) {
-    const isTooLarge = (error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE";
-    throw new BodyRefused(isTooLarge ? "too_large" : "not_decodable", limit);
   }
 }

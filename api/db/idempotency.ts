@@ -1,11 +1,10 @@
-import { createHash } from "node:crypto";
 import type pg from "pg";
 import type { Hex } from "viem";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import { CHAIN_JOB_ID } from "./pool.ts";
 
-/** Whose request it is, under which key, and its body as it came. */
-type IdempotentRequest = { wallet: string; key: string; body: Buffer };
+/** Whose request it is, under which key, and the SHA-256 of its body. */
+type IdempotentRequest = { wallet: string; key: string; bodyHash: Buffer };
 
 /** An earlier request's claim on a key, so many milliseconds ago, for this job. */
 export type EarlierClaim = { jobId: Hex; ageMs: number };
@@ -27,12 +26,11 @@ export class IdempotencyStore {
   }
 
   /** Claims the key for `jobId`, or says who did before. */
-  async claim({ wallet, key, body }: IdempotentRequest, jobId: Hex): Promise<Claim> {
-    const fingerprint = fingerprintOf(body);
+  async claim({ wallet, key, bodyHash }: IdempotentRequest, jobId: Hex): Promise<Claim> {
     const owner = wallet.toLowerCase();
     const inserted = await this.#pool.query(
       `INSERT INTO idempotency (wallet, key, fingerprint, job_id) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`,
-      [owner, key, fingerprint, toApiJobId(jobId)],
+      [owner, key, bodyHash, toApiJobId(jobId)],
     );
     if (inserted.rowCount === 1) return { status: "new" };
     const found = await this.#pool.query<EarlierClaim & { wallet: string; fingerprint: Buffer }>(
@@ -42,9 +40,9 @@ export class IdempotencyStore {
     );
     const [row] = found.rows;
     // Released between the two statements: the request before us failed, so this one is new.
-    if (row === undefined) return this.claim({ wallet, key, body }, jobId);
+    if (row === undefined) return this.claim({ wallet, key, bodyHash }, jobId);
     const { jobId: earlier, ageMs } = row;
-    if (row.wallet !== owner || !row.fingerprint.equals(fingerprint)) return { status: "mismatch", jobId: earlier };
+    if (row.wallet !== owner || !row.fingerprint.equals(bodyHash)) return { status: "mismatch", jobId: earlier };
     return { status: "known", jobId: earlier, ageMs };
   }
 
@@ -72,8 +70,4 @@ export class IdempotencyStore {
       Math.ceil(Math.max(retentionHours, LEAST_HOURS)),
     ]);
   }
-}
-
-function fingerprintOf(body: Buffer): Buffer {
-  return createHash("sha256").update(body).digest();
 }

@@ -20,8 +20,8 @@ import { type TokenBudget, TokenizerBusy, tokenBudget } from "./tokens.ts";
 
 const SECONDS_PER_DAY = 86_400;
 
-/** A request's authorization, and the body whose hash it signs. */
-export type RequestAuthorization = { signed: ClientAuthorization; body: Buffer };
+/** A request's authorization, and the SHA-256 of the body's bytes, which it signs. */
+export type RequestAuthorization = { signed: ClientAuthorization; bodyHash: Buffer };
 
 /** What a body asks for. Without `maxTokens` it has the default. */
 type RequestedJob = { model: string; maxTokens: number | undefined; request: Omit<ChatRequest, "max_tokens"> };
@@ -85,7 +85,7 @@ export async function admit(context: JobContext, plan: PlannedJob): Promise<Admi
     return admitted;
   }
   const key = await context.balances.authorizationKey(wallet);
-  const request = { wallet, model, maxTokens, body: authorization.body };
+  const request = { wallet, model, maxTokens, bodyHash: authorization.bodyHash };
   return { ...admitted, authorization: checkAuthorization(context, authorization.signed, request, key) };
 }
 

@@ -7,7 +7,6 @@
  * in the catalog, and the SHA-256 of the body. The contract checks all of it again; what it would refuse is refused here, where it costs
  * nobody gas.
  */
-import { createHash } from "node:crypto";
 import { type Address, type Hex, isAddressEqual, zeroAddress } from "viem";
 import { fromApiJobId } from "../../protocol/job-id.ts";
 import type { Authorization } from "../../protocol/messages.ts";
@@ -83,13 +82,13 @@ export function parseAuthorization(header: string): ClientAuthorization {
 }
 
 /** What the request says of the job that it authorizes. `maxTokens`: the most output tokens it asks for. */
-type AuthorizedRequest = { wallet: Address; model: Model; maxTokens: number; body: Buffer };
+type AuthorizedRequest = { wallet: Address; model: Model; maxTokens: number; bodyHash: Buffer };
 
 /** Checks an authorization as the contract will. `key`: the wallet's authorization key, zero for none. */
 export function checkAuthorization(
   context: Pick<JobContext, "chainId" | "escrow" | "head" | "operator">,
   authorization: ClientAuthorization,
-  { wallet, model, maxTokens, body }: AuthorizedRequest,
+  { wallet, model, maxTokens, bodyHash }: AuthorizedRequest,
   key: Address,
 ): SignedAuthorization {
   const { signature, ...signed } = authorization;
@@ -109,7 +108,7 @@ export function checkAuthorization(
   if (credits > signed.maxCredits) {
     throw unauthorizable(`${signed.maxTokens} tokens of '${model.id}' lock ${credits} credits, more than max_credits`);
   }
-  const requestHash: Hex = `0x${createHash("sha256").update(body).digest("hex")}`;
+  const requestHash: Hex = `0x${bodyHash.toString("hex")}`;
   const message = { ...signed, wallet, operator: context.operator.id, model: model.number, requestHash };
   const signer = signerOf(context, message, signature);
   if (key === zeroAddress || signer === null || !isAddressEqual(signer, key)) {

@@ -207,6 +207,16 @@ export function parseChatBody(body: unknown): ChatBody {
   };
 }
 
+/** What a message costs beside its text, bytes. */
+const MESSAGE_BYTES = 100;
+
+/** Bytes that a request takes in memory, about: two for each character of a text that has any beyond Latin-1. */
+export function sizeOf({ messages, response_format }: ChatBody["request"]): number {
+  const schema = response_format === undefined ? 0 : JSON.stringify(response_format).length;
+  const sizeOfText = (text: string) => text.length * (/[^\0-\xff]/.test(text) ? 2 : 1);
+  return messages.reduce((sum, { content }) => sum + MESSAGE_BYTES + sizeOfText(content), 2 * schema);
+}
+
 /** A schema complains of every message of a list, the answer names the first: what comes after it is left out. */
 function withoutMoreThanOneBadMessage(body: unknown): unknown {
   const messages: unknown = Object(body).messages;

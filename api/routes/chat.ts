@@ -12,7 +12,7 @@ import { AUTHORIZATION_HEADER, parseAuthorization, unauthorizable } from "../job
 import type { JobContext } from "../jobs/context.ts";
 import { type CompletedJob, JobRun, type RunningJobs, Timings } from "../jobs/job.ts";
 import { readAnswer } from "../jobs/job-reader.ts";
-import { type ChatBody, parseChatBody } from "./chat-request.ts";
+import { type ChatBody, parseChatBody, sizeOf } from "./chat-request.ts";
 import {
   ChunkWriter,
   type CompletionBase,
@@ -45,6 +45,9 @@ type ChatDependencies = {
 export function chatRoute(dependencies: ChatDependencies): RequestHandler {
   return async (request, response) => {
     const body = parseChatBody(request.body);
+    // Only what was understood is kept while the job runs.
+    request.body = undefined;
+    request.kept.keep(sizeOf(body.request));
     const authorization = authorizationOf(request);
     const plan = planJob(dependencies.directory, clientOf(request).wallet, body, authorization);
     if (dependencies.phase.stopping) {
@@ -70,7 +73,12 @@ export function chatRoute(dependencies: ChatDependencies): RequestHandler {
 function authorizationOf(request: Request): RequestAuthorization | null {
   const header = request.headers[AUTHORIZATION_HEADER];
   if (header === undefined) return null;
-  return { signed: parseAuthorization(String(header)), body: request.rawBody ?? Buffer.alloc(0) };
+  return { signed: parseAuthorization(String(header)), bodyHash: bodyHashOf(request) };
+}
+
+function bodyHashOf({ bodyHash }: Request): Buffer {
+  if (bodyHash === undefined) throw new Error("a body was read without its hash");
+  return bodyHash;
 }
 
 /** A valid request, what it comes to, and where its answer goes. */
@@ -92,7 +100,7 @@ async function answerOnce(
   for (;;) {
     const jobId = chosen ?? newJobId();
     const claimedUntil = Date.now() + claimLasts(jobs.times);
-    const claim = await idempotency.claim({ wallet, key, body: request.rawBody ?? Buffer.alloc(0) }, jobId);
+    const claim = await idempotency.claim({ wallet, key, bodyHash: bodyHashOf(request) }, jobId);
     if (claim.status === "mismatch") {
       if (chosen !== null) throw idTaken(chosen);
       const job = await jobs.store.find(claim.jobId);
@@ -111,7 +119,7 @@ async function answerOnce(
       throw idTaken(jobId);
     }
     const isClaimed = () => idempotency.isClaimed(wallet, key, claim.jobId);
-    const job = await request.whileWaiting((signal) => earlierAnswer(jobs, claim, isClaimed, signal));
+    const job = await request.kept.whileWaiting((signal) => earlierAnswer(jobs, claim, isClaimed, signal));
     if (job !== null) return replayAnswer(jobs, job, body, response);
     // The chain takes an id once, also when its job came to nothing.
     if (await isUsed()) throw idTaken(jobId);

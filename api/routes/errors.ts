@@ -92,14 +92,14 @@ function bodyError({ fault, limit }: BodyRefused): ApiError {
       return new ApiError("invalid_request", `The request body is larger than ${size}; send less text.`);
     case "no_room":
       return unavailable("Too many large requests arrive at once; retry in a second.", 1);
-    case "unknown_encoding":
-      return new ApiError("invalid_request", "Content-Encoding: must be gzip, deflate or br, or left out.", {
-        param: "Content-Encoding",
-      });
-    case "not_decodable":
-      return new ApiError("invalid_request", "The request body is not compressed as its Content-Encoding says.", {
-        param: "Content-Encoding",
-      });
+    case "compressed":
+      return new ApiError(
+        "invalid_request",
+        "Content-Encoding: requests are not taken compressed; send the JSON as it is.",
+        {
+          param: "Content-Encoding",
+        },
+      );
     case "broken_off":
       return new ApiError("invalid_request", "The request body broke off; send all of it.");
   }

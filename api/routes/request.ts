@@ -3,12 +3,9 @@ import { ipKeyGenerator } from "express-rate-limit";
 import { getAddress } from "viem";
 import type { z } from "zod";
 import { IPV6_CLIENT_BITS } from "../../shared/connections.ts";
-import { whyUnreasonable } from "../../shared/json-shape.ts";
-import { type BodyBudget, type ReadBody, readRequestBody } from "../../shared/request-body.ts";
 import type { Keys } from "../account/keys.ts";
 import type { Balances } from "../chain/balances.ts";
 import { ApiError, type ErrorCode } from "../errors.ts";
-import { AUTHORIZATION_HEADER } from "../jobs/authorization.ts";
 import type { JobObject } from "../jobs/job-reader.ts";
 
 export type Client = { wallet: `0x${string}`; keyCreatedAt: Date };
@@ -24,10 +21,6 @@ declare global {
       arrivedAt: Date;
       /** Set by authentication; absent before it. */
       client?: Client;
-      /** The body's bytes, kept for requests with an Idempotency-Key or an authorization. */
-      rawBody?: Buffer;
-      /** Set with the body: for a request that waits for another one, its body may be given up meanwhile. */
-      whileWaiting: ReadBody["whileWaiting"];
     }
   }
 }
@@ -122,73 +115,6 @@ function deepest(issue: z.core.$ZodIssue): z.core.$ZodIssue {
   const inner = issue.errors.flat().toSorted(order)[0];
   if (inner === undefined || (inner.path.length === 0 && !isRightType(inner))) return issue;
   return { ...deepest(inner), path: [...issue.path, ...inner.path] };
-}
-
-// ---------------------------------------------------------------- the body
-
-export const BODY_LIMIT = 4 * 1024 * 1024;
-/** Bytes of all bodies that a gateway holds at once. */
-export const BODIES_LIMIT = 32 * BODY_LIMIT;
-
-/** An Idempotency-Key and an authorization stand for the bytes that were sent with them, as they were before any compression. */
-function keepRawBody(request: Request, body: Buffer): void {
-  const { headers } = request;
-  if (headers["idempotency-key"] !== undefined || headers[AUTHORIZATION_HEADER] !== undefined) request.rawBody = body;
-}
-
-/** Without this, a body of another type would be skipped and the answer would complain about a missing one. */
-function refuseOtherTypes(request: Request): void {
-  const { "content-length": length, "content-type": type = "none" } = request.headers;
-  if (request.method === "POST" && length !== "0" && request.is("application/json") === false) {
-    throw new ApiError("invalid_request", `Content-Type: must be application/json, not '${type.slice(0, 100)}'`, {
-      param: "Content-Type",
-    });
-  }
-  const charset = /;\s*charset\s*=\s*"?([^\s;"]*)/i.exec(type)?.[1];
-  if (charset !== undefined && !/^(utf-?8|us-ascii)$/i.test(charset)) {
-    const message = `Content-Type: the charset must be utf-8, not '${charset.slice(0, 40)}'; send JSON as UTF-8.`;
-    throw new ApiError("invalid_request", message, { param: "Content-Type" });
-  }
-}
-
-/**
- * Reads request bodies: JSON of at most `limit` bytes, also compressed. What cannot be read is `invalid_request`. Refuses bodies whose parts are
- * so many or so deep that looking at them would hold up everybody else. A body counts in `budget` until its answer has been sent.
- */
-export function readJson(limit: number, budget: BodyBudget): RequestHandler {
-  return async (request, response, next) => {
-    refuseOtherTypes(request);
-    if (request.is("application/json")) {
-      const from = addressOf(request);
-      const { bytes, release, whileWaiting } = await readRequestBody(request, { limit, budget, from });
-      request.whileWaiting = whileWaiting;
-      if (response.closed) release();
-      else response.on("close", release);
-      keepRawBody(request, bytes);
-      const reason = whyUnreasonable(bytes);
-      if (reason !== null) throw new ApiError("invalid_request", `The body ${reason}.`);
-      request.body = bytes.length === 0 ? {} : parseJson(bytes);
-    }
-    next();
-  };
-}
-
-function parseJson(bytes: Buffer): unknown {
-  const text = new TextDecoder().decode(bytes);
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    // The parser's message quotes the body; of it, only the place is passed on.
-    const found = / at position (\d+)/.exec((error as Error).message)?.[1];
-    const before = found === undefined ? text : text.slice(0, Number(found));
-    const line = before.split("\n").length;
-    const column = before.length - before.lastIndexOf("\n");
-    const where = found === undefined ? "" : ` at line ${line}, column ${column}`;
-    throw new ApiError(
-      "invalid_request",
-      `The body is not valid JSON${where}: check its quotes, commas and brackets, and that it is not cut off.`,
-    );
-  }
 }
 
 /** Whom a request is from. Of an IPv6 address only what a client does not choose. */

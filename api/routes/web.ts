@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import express, { type ErrorRequestHandler, type RequestHandler, Router } from "express";
 import { isHex } from "viem";
 import { z } from "zod";
-import type { BodyBudget } from "../../shared/request-body.ts";
+import { SMALL_BODY } from "../../shared/request-body.ts";
 import { OWN_PATHS, PATHS } from "../../shared/web-paths.ts";
 import { requireSession, type Session, Sessions } from "../account/sessions.ts";
 import { ContractSignatures, Nonces, type SignInCheck, verifySignIn } from "../account/sign-in.ts";
@@ -13,8 +13,9 @@ import { WebError } from "../errors.ts";
 import type { Gateway } from "../gateway.ts";
 import { answerSeconds, type FoundJob } from "../jobs/job-reader.ts";
 import { jobRoutes } from "./jobs.ts";
+import { type Bodies, readJson } from "./json-body.ts";
 import { burstLimit, noStore } from "./limits.ts";
-import { addressOf, inTheme, readJson, validate } from "./request.ts";
+import { addressOf, inTheme, validate } from "./request.ts";
 import { webAccountRoutes } from "./web-account.ts";
 import { explorerRoutes } from "./web-explorer.ts";
 import { networkRoutes } from "./web-network.ts";
@@ -22,7 +23,6 @@ import { demoRoute, deploymentRoute, publicConfig } from "./web-public.ts";
 import { deliveryRoutes, settingsRoutes } from "./web-webhooks.ts";
 import { webhookRoutes } from "./webhooks.ts";
 
-const BODY_LIMIT = 64 * 1024;
 /** Requests a second from one address that lead to questions to the node; nodes are metered. */
 const NODE_PER_SECOND = 50;
 /** The same for transactions and their logs, which can be megabytes. */
@@ -30,8 +30,8 @@ const EXPLORED_PER_SECOND = 20;
 /** The same for what is read of all workers and models, on the connections that jobs need. */
 const DIRECTORY_PER_SECOND = 50;
 
-/** What the application's API has in common with `/v1`: one budget for all bodies, and the same handlers. */
-type Shared = { bodies: BodyBudget; output: RequestHandler; dispute: RequestHandler };
+/** What the application's API has in common with `/v1`: the bounds of all bodies together, and the same handlers. */
+type Shared = { bodies: Bodies; output: RequestHandler; dispute: RequestHandler };
 
 /** The front door, for browsers, and everything below `/app`. */
 export function webApp(gateway: Gateway, shared: Shared): Router {
@@ -63,7 +63,8 @@ function webApi(gateway: Gateway, shared: Shared, shown: object): Router {
   const nonces = new Nonces(pool, config.MASTER_KEY, config.OTHER_MASTER_KEYS);
 
   const api = Router();
-  api.use(burstLimit(config.BURST_PER_SECOND), noStore, sameOriginOnly(origin), readJson(BODY_LIMIT, shared.bodies));
+  const smallBodies = readJson(shared.bodies, () => ({ bytes: SMALL_BODY }));
+  api.use(burstLimit(config.BURST_PER_SECOND), noStore, sameOriginOnly(origin), smallBodies);
   // Open to everybody, and each asks the node, some of them a dozen times.
   api.use("/session", burstLimit(Math.min(config.BURST_PER_SECOND, NODE_PER_SECOND)));
   api.use(["/tx", "/explorer"], burstLimit(Math.min(config.BURST_PER_SECOND, EXPLORED_PER_SECOND)));

@@ -66,6 +66,15 @@ describe("an Idempotency-Key", () => {
     expect(await spent()).toBe(before);
   });
 
+  it("with the same JSON, written in another way: the same job", async () => {
+    const first = await send("key-5", { model: MODEL, messages: [{ role: "user", content: "Hello" }], max_tokens: 20 });
+    const headers = { ...JSON_TYPE, "idempotency-key": "key-5" };
+    const text = `{ "max_tokens": 20,\n "messages": [ {"content": "H\\u0065llo", "role": "user"} ], "model": "${MODEL}" }`;
+    const again = await client.api.send("POST", "/v1/chat/completions", headers, text);
+    expect(again.status).toBe(200);
+    expect(again.headers.get("x-service-job-id")).toBe(first.headers.get("x-service-job-id"));
+  });
+
   it("is not used up by an error", async () => {
     const refused = await send("key-4", chat(UNHOSTED_MODEL, "Hello"));
     expect(refused.status).toBe(503);

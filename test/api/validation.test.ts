@@ -294,9 +294,9 @@ describe("a request body", () => {
   });
 
   it.each([
-    ["not gzip at all", { "content-encoding": "gzip" }],
+    ["compressed", { "content-encoding": "gzip" }],
     ["of an unknown encoding", { "content-encoding": "snappy" }],
-  ])("%s: 400 invalid_request", async (_name, headers) => {
+  ])("that is %s: 400 invalid_request", async (_name, headers) => {
     const response = await client.api.send("POST", "/v1/chat/completions", { ...JSON_TYPE, ...headers }, "{}");
     expect(response.status).toBe(400);
     expect((await errorOf(response)).code).toBe("invalid_request");

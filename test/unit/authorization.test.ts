@@ -123,7 +123,12 @@ async function check(
   });
   const { jobId, maxTokens: most, maxCredits, expiresAt } = signed;
   const given = { jobId, maxTokens: most, maxCredits, expiresAt, signature: bySigner };
-  return checkAuthorization(context, given, { wallet, model, maxTokens, body: sentBody }, of as Hex);
+  return checkAuthorization(
+    context,
+    given,
+    { wallet, model, maxTokens, bodyHash: createHash("sha256").update(sentBody).digest() },
+    of as Hex,
+  );
 }
 
 describe("an authorization", () => {

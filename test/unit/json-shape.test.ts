@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { parseChatBody } from "../../api/routes/chat-request.ts";
-import { DISPATCH_VALUES, firstBad, whyUnreasonable } from "../../shared/json-shape.ts";
+import { DISPATCH_VALUES, firstBad, MAX_MESSAGES, whyUnreasonable } from "../../shared/json-shape.ts";
 
 describe("whyUnreasonable", () => {
   const judge = (body: unknown) => whyUnreasonable(Buffer.from(JSON.stringify(body)));
@@ -10,14 +10,14 @@ describe("whyUnreasonable", () => {
   it("has nothing against values and conversations, however long", () => {
     for (const body of [null, 1, "text", [], {}]) expect(judge(body)).toBeNull();
     expect(whyUnreasonable(Buffer.alloc(0))).toBeNull();
-    // 131,072 tokens of context in messages of four tokens: the most that any model could take.
-    const messages = Array.from({ length: 32_768 }, () => ({ role: "user", content: "a" }));
+    const parts = [{ type: "text", text: "a" }];
+    const messages = Array.from({ length: MAX_MESSAGES }, () => ({ role: "user", content: parts }));
     expect(judge({ model: "qwen3-8b", messages })).toBeNull();
-    expect(judge({ request: { messages } })).toBeNull();
+    expect(whyUnreasonable(Buffer.from(JSON.stringify({ request: { messages } }, null, 4)))).toBeNull();
   });
 
   it("lets a worker take whatever a client's body may hold, in its dispatch", () => {
-    const messages = Array.from({ length: 33_332 }, () => ({ role: "user", content: "" }));
+    const messages = Array.from({ length: MAX_MESSAGES }, () => ({ role: "user", content: "" }));
     expect(judge({ model: "qwen3-8b", messages })).toBeNull();
     const assignment = { jobId: "0x", worker: "0x", attempt: 1, acknowledgeBy: 1 };
     const dispatch = { assignment, signature: "0x", model: "qwen3-8b", request: { messages, max_tokens: 1 } };
@@ -45,9 +45,15 @@ describe("whyUnreasonable", () => {
   });
 
   it("refuses millions of messages", () => {
-    expect(judge({ messages: Array<number>(2_000_000).fill(0) })).toMatch(/more than 100,000 values/);
-    const messages = Array.from({ length: 150_000 }, () => [{ a: 1 }]);
-    expect(judge({ messages })).toMatch(/more than 100,000 values/);
+    expect(judge({ messages: Array<number>(2_000_000).fill(0) })).toMatch(/more than 4,096 messages/);
+    expect(judge({ messages: Array<number>(MAX_MESSAGES + 1).fill(0) })).toMatch(/more than 4,096 messages/);
+    const messages = Array.from({ length: MAX_MESSAGES }, () => Array<number>(20).fill(0));
+    expect(judge({ messages })).toMatch(/more than 40,000 values/);
+  });
+
+  it("refuses megabytes of white space and numbers", () => {
+    expect(whyUnreasonable(Buffer.from(`{"a":1${"\n".repeat(4_000_000)}}`))).toMatch(/outside of its texts/);
+    expect(whyUnreasonable(Buffer.from(`{"a":${"1".repeat(4_000_000)}}`))).toMatch(/outside of its texts/);
   });
 
   it("refuses long lists of anything else, and objects of many fields, wherever they are", () => {

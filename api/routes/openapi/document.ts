@@ -71,7 +71,8 @@ const idempotencyKey: Json = {
   required: false,
   description:
     "Pay once: a repetition with the same key and the same body within the retention time gets the same job and the same " +
-    "answer. With another body: 409 `conflict`. Errors are not kept.",
+    "answer. Bodies are the same if their JSON is, whatever its white space and the order of its fields. With another body: 409 `conflict`. " +
+    "Errors are not kept.",
   schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[\\x21-\\x7e]+$" },
 };
 
@@ -110,7 +111,9 @@ export const PATHS: Record<string, Record<string, Json>> = {
       parameters: [idempotencyKey, authorization],
       requestBody: {
         required: true,
-        description: "At most 4 MiB, and 1,000 entries in any list but `messages`.",
+        description:
+          "At most 4 MiB, not compressed; at most 4,096 messages, and 1,000 entries in any other list. A body of more than 64 KiB is read only " +
+          "for a wallet that can pay for a request: 402 otherwise.",
         content: {
           "application/json": {
             schema: ref("ChatCompletionRequest"),

@@ -81,7 +81,7 @@ test("a database is bound to its deployment: another one is refused, on the deve
   } as const;
   await pool.query(insertJobs("$1"), [newJobsJson([job])]);
   const { jobId } = row;
-  await new IdempotencyStore(pool).claim({ wallet: zeroAddress, key: "one", body: Buffer.alloc(0) }, jobId);
+  await new IdempotencyStore(pool).claim({ wallet: zeroAddress, key: "one", bodyHash: Buffer.alloc(32) }, jobId);
   const request = { jobId, receivedHash: zeroHash, wallet: zeroAddress, gateway: zeroAddress, arrivedAt: new Date() };
   await new DisputeStore(pool).record(request, 60);
   expect(await bind(1, "E5")).toBe(3);

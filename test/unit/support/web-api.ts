@@ -1,9 +1,8 @@
 import express from "express";
 import { pino } from "pino";
 import { errorHandler } from "../../../api/routes/errors.ts";
-import { BODIES_LIMIT } from "../../../api/routes/request.ts";
+import { Bodies } from "../../../api/routes/json-body.ts";
 import { webApp } from "../../../api/routes/web.ts";
-import { BodyBudget } from "../../../shared/request-body.ts";
 import { serve } from "./serve.ts";
 
 const CONFIG = {
@@ -27,9 +26,8 @@ export async function serveWebApi(answer: (statement: string) => unknown[], part
     workers: { hosts: () => [], states: () => [] },
     ...parts,
   };
-  const bodies = new BodyBudget(BODIES_LIMIT);
   const app = express()
-    .use(webApp(gateway as never, { bodies, output: unasked, dispute: unasked }))
+    .use(webApp(gateway as never, { bodies: new Bodies(), output: unasked, dispute: unasked }))
     .use(errorHandler("https://docs.example.com", pino({ level: "silent" })));
   return `${await serve(app)}/app/api`;
 }

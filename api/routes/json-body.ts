@@ -1,0 +1,144 @@
+/** Reads the JSON body of a request: within bounds of bytes, of values, and of the time that it may take from everybody else. */
+import { createHash } from "node:crypto";
+import type { Request, RequestHandler } from "express";
+import { canonicalHash } from "../../shared/canonical-json.ts";
+import { whyUnreasonable } from "../../shared/json-shape.ts";
+import { BodyBudget, BodyRefused, type ReadBody, readRequestBody, SMALL_BODY } from "../../shared/request-body.ts";
+import type { Balances } from "../chain/balances.ts";
+import type { Directory } from "../chain/directory.ts";
+import { ApiError } from "../errors.ts";
+import { insufficientCredits } from "../jobs/admission.ts";
+import { AUTHORIZATION_HEADER } from "../jobs/authorization.ts";
+import { addressOf, clientOf } from "./request.ts";
+import { Turns } from "./turns.ts";
+
+declare global {
+  namespace Express {
+    interface Request {
+      /** SHA-256 of the body's bytes where an authorization signs them, of its canonical JSON where an Idempotency-Key stands for it. */
+      bodyHash?: Buffer;
+      /** Set with the body: how many bytes are kept of it, and a wait during which it may be given up. */
+      kept: Pick<ReadBody, "keep" | "whileWaiting">;
+    }
+  }
+}
+
+export const BODY_LIMIT = 4 * 1024 * 1024;
+/** Bytes of all bodies that a gateway holds at once, and of one wallet's. */
+const BODIES_LIMIT = 32 * BODY_LIMIT;
+const WALLET_LIMIT = BODIES_LIMIT / 8;
+/** A parsed body takes at most so many times its bytes: two for each character, and what each value costs. */
+const PARSED = 3;
+
+/** What all bodies of a gateway share. */
+export class Bodies {
+  readonly budget = new BodyBudget(BODIES_LIMIT, WALLET_LIMIT);
+  /** Large bodies are parsed one at a time, in a quarter of the event loop's time. */
+  readonly turns = new Turns(3);
+}
+
+/** Without this, a body of another type would be skipped and the answer would complain about a missing one. */
+function refuseOtherTypes(request: Request): void {
+  const { "content-length": length, "content-type": type = "none" } = request.headers;
+  if (request.method === "POST" && length !== "0" && request.is("application/json") === false) {
+    throw new ApiError("invalid_request", `Content-Type: must be application/json, not '${type.slice(0, 100)}'`, {
+      param: "Content-Type",
+    });
+  }
+  const charset = /;\s*charset\s*=\s*"?([^\s;"]*)/i.exec(type)?.[1];
+  if (charset !== undefined && !/^(utf-?8|us-ascii)$/i.test(charset)) {
+    const message = `Content-Type: the charset must be utf-8, not '${charset.slice(0, 40)}'; send JSON as UTF-8.`;
+    throw new ApiError("invalid_request", message, { param: "Content-Type" });
+  }
+}
+
+/** How large a request's body may be. `refusal`: the answer to a larger one, if not that it is too large. */
+type BodyLimit = { bytes: number; refusal?: ApiError };
+
+/** A large body is read only for a wallet that can pay for a request of the cheapest model: nobody else can do anything with it. */
+export function limitByCredits(
+  directory: Pick<Directory, "models">,
+  balances: Pick<Balances, "current" | "read">,
+): (request: Request) => Promise<BodyLimit> {
+  return async (request) => {
+    const length = request.headers["content-length"];
+    const [cheapest] = directory.models().toSorted((a, b) => a.creditsPerRequest - b.creditsPerRequest);
+    if (cheapest === undefined || Number(length) <= SMALL_BODY) return { bytes: BODY_LIMIT };
+    const free = await freeCredits(balances, clientOf(request).wallet, cheapest.creditsPerRequest);
+    if (free >= cheapest.creditsPerRequest) return { bytes: BODY_LIMIT };
+    return { bytes: SMALL_BODY, refusal: insufficientCredits(free, cheapest.creditsPerRequest, cheapest) };
+  };
+}
+
+/** The wallet's credits. Too few are asked for again: there may be a deposit of the last second. Unknown ones are enough: the route says why. */
+async function freeCredits(balances: Pick<Balances, "current" | "read">, wallet: string, least: number) {
+  try {
+    const { free } = await balances.current(wallet);
+    return free >= least ? free : (await balances.read(wallet)).free;
+  } catch {
+    return Number.POSITIVE_INFINITY;
+  }
+}
+
+/**
+ * Reads request bodies: JSON of at most `limit` bytes. What cannot be read is `invalid_request`. Refuses bodies whose parts are so many or so
+ * deep that looking at them would hold up everybody else. A body counts in the budget until its answer has been sent.
+ */
+export function readJson(bodies: Bodies, limit: (request: Request) => BodyLimit | Promise<BodyLimit>): RequestHandler {
+  return async (request, response, next) => {
+    refuseOtherTypes(request);
+    if (request.is("application/json")) {
+      const { bytes: most, refusal } = await limit(request);
+      const from = request.client?.wallet ?? addressOf(request);
+      const read = await readRequestBody(request, { limit: most, budget: bodies.budget, from }).catch((error) => {
+        throw refusal !== undefined && error instanceof BodyRefused && error.fault === "too_large" ? refusal : error;
+      });
+      if (response.closed) read.release();
+      else response.on("close", read.release);
+      const { bytes, keep, whileWaiting } = read;
+      request.kept = { keep, whileWaiting };
+      const parse = () => {
+        keep(bytes.length * PARSED);
+        const value = parseJson(bytes);
+        if (request.headers[AUTHORIZATION_HEADER] !== undefined) request.bodyHash = sha256(bytes);
+        else if (request.headers["idempotency-key"] !== undefined) request.bodyHash = canonicalHash(value);
+        return value;
+      };
+      request.body =
+        bytes.length <= SMALL_BODY ? parse() : await whileWaiting((signal) => bodies.turns.run(from, signal, parse));
+    }
+    next();
+  };
+}
+
+const sha256 = (bytes: Buffer) => createHash("sha256").update(bytes).digest();
+
+/** Throws `invalid_request` that says where the text is no JSON, or what there is too much of. */
+export function parseJson(bytes: Buffer): unknown {
+  const reason = whyUnreasonable(bytes);
+  if (reason !== null) throw new ApiError("invalid_request", `The body ${reason}.`);
+  if (bytes.length === 0) return {};
+  const text = new TextDecoder().decode(bytes);
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    // The parser's message quotes the body; of it, only the place is passed on.
+    const found = / at position (\d+)/.exec((error as Error).message)?.[1];
+    const where = found === undefined ? "" : ` at ${placeIn(text, Number(found))}`;
+    throw new ApiError(
+      "invalid_request",
+      `The body is not valid JSON${where}: check its quotes, commas and brackets, and that it is not cut off.`,
+    );
+  }
+}
+
+/** `line 3, column 7`. */
+function placeIn(text: string, end: number): string {
+  let line = 1;
+  let start = 0;
+  for (let at = text.indexOf("\n"); at !== -1 && at < end; at = text.indexOf("\n", start)) {
+    line += 1;
+    start = at + 1;
+  }
+  return `line ${line}, column ${end - start + 1}`;
+}

@@ -1,0 +1,151 @@
+/** Bodies of JSON as the gateway reads them: what is refused, when they are parsed, and how much is kept of them. */
+import { brotliCompressSync } from "node:zlib";
+import express from "express";
+import { pino } from "pino";
+import { describe, expect, it } from "vitest";
+import { errorHandler } from "../../api/routes/errors.ts";
+import { Bodies, limitByCredits, readJson } from "../../api/routes/json-body.ts";
+import { Turns } from "../../api/routes/turns.ts";
+import { canonicalHash } from "../../shared/canonical-json.ts";
+import { SMALL_BODY } from "../../shared/request-body.ts";
+import { serve } from "./support/serve.ts";
+
+const MIB = 1024 * 1024;
+const WALLET = `0x${"11".repeat(20)}` as const;
+const CHEAPEST = { id: "small", tier: "lite", creditsPerRequest: 2 };
+
+/** Answers with what was read. `free`: the wallet's credits as they are remembered, and as the chain has them. */
+async function listen(free: [remembered: number, onChain: number] = [100, 100], bodies = new Bodies()) {
+  const [current, read] = free.map((credits) => async () => ({ free: credits, escrowed: 0 }));
+  const models = () => [{ ...CHEAPEST, creditsPerRequest: 8 }, CHEAPEST] as never;
+  const app = express()
+    .use((request, _response, next) => {
+      request.client = { wallet: WALLET, keyCreatedAt: new Date() };
+      next();
+    })
+    .use(readJson(bodies, limitByCredits({ models }, { current, read } as never)))
+    .post("/", (request, response) => {
+      response.json({ hash: request.bodyHash?.toString("hex"), held: bodies.budget.bytes });
+    })
+    .use(errorHandler("https://docs.example.com", pino({ level: "silent" })));
+  const url = await serve(app);
+  return async (body: string | Buffer, headers: Record<string, string> = {}) => {
+    const init = { method: "POST", headers: { "content-type": "application/json", ...headers }, body };
+    const response = await fetch(url, init as RequestInit);
+    return { status: response.status, body: (await response.json()) as Answer };
+  };
+}
+// biome-ignore lint/suspicious/noExplicitAny: an answer, or an error with its details.
+type Answer = any;
+const json = (length: number) => JSON.stringify({ text: "a".repeat(length) });
+
+describe("a body", () => {
+  it("that is compressed is refused with what to do", async () => {
+    const send = await listen();
+    const bomb = brotliCompressSync(`{"a":1${"\n".repeat(4 * MIB - 10)}x`);
+    const { status, body } = await send(bomb, { "content-encoding": "br" });
+    expect([status, body.error.code, body.error.param]).toEqual([400, "invalid_request", "Content-Encoding"]);
+    expect(body.error.message).toMatch(/send the JSON as it is/);
+    expect((await send("{}", { "content-encoding": "identity" })).status).toBe(200);
+  });
+
+  it("that is no JSON is refused with the line and the column", async () => {
+    const send = await listen();
+    const { body } = await send('{\n  "a": 1,\n\n  b }');
+    expect(body.error.message).toMatch(/line 4, column 3/);
+    expect((await send("{")).body.error.message).toMatch(/line 1, column 2/);
+  });
+
+  it("counts with what it takes in memory until its answer is sent", async () => {
+    const bodies = new Bodies();
+    const send = await listen([100, 100], bodies);
+    const { body } = await send(json(MIB));
+    expect(body.held).toBeGreaterThan(2 * MIB);
+    await expect.poll(() => bodies.budget.bytes).toBe(0);
+  });
+
+  it.each([
+    ["a wallet without credits", [0, 0], 402],
+    ["a wallet that has just bought some", [0, 100], 200],
+  ] as const)("that is large, of %s", async (_who, free, status) => {
+    const send = await listen([...free]);
+    const large = await send(json(SMALL_BODY));
+    expect(large.status).toBe(status);
+    if (status === 402) {
+      const details = { credits_remaining: 0, credits_required: 2, tier: "lite" };
+      expect(large.body.error).toMatchObject({ code: "insufficient_credits", details });
+    }
+    expect((await send(json(SMALL_BODY - 100))).status).toBe(200);
+  });
+});
+
+describe("a request that is repeated", () => {
+  const named = { "idempotency-key": "one" };
+
+  it("is the same one whatever its white space, escapes and order of fields", async () => {
+    const send = await listen();
+    const { body } = await send('{"a": [1, {"b": "é", "c": null}], "d": 1.0}', named);
+    for (const same of ['{"a":[1,{"b":"é","c":null}],"d":1}', '{\n"d":1e0,\n"a":[1,{"c":null,"b":"\\u00e9"}]}']) {
+      expect((await send(same, named)).body.hash).toBe(body.hash);
+    }
+    for (const other of ['{"a":[{"b":"é","c":null},1],"d":1}', '{"a":[1,{"b":"e","c":null}],"d":1}']) {
+      expect((await send(other, named)).body.hash).not.toBe(body.hash);
+    }
+  });
+
+  it("is the same bytes where an authorization signed them", async () => {
+    const send = await listen();
+    const hashOf = async (text: string) => (await send(text, { "x-service-authorization": "x" })).body.hash;
+    expect(await hashOf('{"a":1}')).toBe("015abd7f5cc57a2dd94b7590f04ad8084273905ee33ec5cebeae62276a97f862");
+    expect(await hashOf('{"a": 1}')).not.toBe(await hashOf('{"a":1}'));
+  });
+
+  it("tells integers apart that a double cannot", () => {
+    expect(canonicalHash({ seed: 2n ** 63n - 1n })).not.toEqual(canonicalHash({ seed: 2n ** 63n - 2n }));
+  });
+});
+
+describe("work that holds up the event loop", () => {
+  const busy = (ms: number) => {
+    const end = performance.now() + ms;
+    while (performance.now() < end);
+  };
+  const signal = new AbortController().signal;
+
+  it("is done by owners in turn", async () => {
+    const turns = new Turns(0);
+    const done: string[] = [];
+    const owners = ["a", "a", "a", "a", "b", "c"];
+    await Promise.all(owners.map((owner) => turns.run(owner, signal, () => done.push(owner))));
+    expect(done).toEqual(["a", "a", "b", "c", "a", "a"]);
+  });
+
+  it("leaves most of the time to everybody else", async () => {
+    const turns = new Turns(3);
+    const startedAt = performance.now();
+    let worked = 0;
+    const piece = () => {
+      const begin = performance.now();
+      busy(10);
+      worked += performance.now() - begin;
+    };
+    await Promise.all(Array.from({ length: 5 }, () => turns.run("a", signal, piece)));
+    // The pause after the last piece is not waited for.
+    expect(performance.now() - startedAt).toBeGreaterThan(worked * 3);
+  });
+
+  it("is not done for those who have left, and goes on after a failure", async () => {
+    const turns = new Turns(1);
+    const leave = new AbortController();
+    const first = turns.run("a", signal, () => busy(20));
+    const left = turns.run("a", leave.signal, () => expect.unreachable());
+    leave.abort(new Error("left"));
+    await expect(left).rejects.toThrow("left");
+    await first;
+    const failing = turns.run("a", signal, () => {
+      throw new Error("bad");
+    });
+    await expect(failing).rejects.toThrow("bad");
+    expect(await turns.run("a", signal, () => 7)).toBe(7);
+  });
+});
