@@ -15,7 +15,8 @@ export const ERROR_GUIDE: Record<ErrorCode, ErrorEntry> = {
   },
   context_length_exceeded: {
     cause:
-      "The messages alone fill the model's context window, or more, by the count of a common tokenizer (o200k_base).",
+      "The texts of the messages have more tokens than the model's context window, by the count of a common tokenizer (o200k_base). Or no model " +
+      "server holds them with what its chat template adds: about 5 tokens a message, with 1/32 of the window beside it.",
     fix: "Shorten the conversation, or choose a model with a larger window.",
   },
   missing_api_key: {

@@ -60,9 +60,9 @@ export function planJob(
 
 /**
  * Throws what the escrow would refuse, that no worker is there, and that the text is too long, before anything is locked. The text is looked at
- * last: a wallet that cannot pay the least price gets no work out of the service.
+ * last: a wallet that cannot pay the least price gets no work out of the service. Rejects with the signal's reason when it aborts meanwhile.
  */
-export async function admit(context: JobContext, plan: PlannedJob): Promise<AdmittedJob> {
+export async function admit(context: JobContext, plan: PlannedJob, signal: AbortSignal): Promise<AdmittedJob> {
   const { wallet, model, authorization } = plan;
   if (context.operator.mayNotLock !== null) throw mayNotLock(context);
   const needs = needsOf(plan.request);
@@ -71,7 +71,7 @@ export async function admit(context: JobContext, plan: PlannedJob): Promise<Admi
     throw noWorkers(model);
   const asked = Math.min(authorization?.signed.maxTokens ?? plan.maxTokens, model.contextWindow);
   await checkBalance(context, plan, { least: quote(1, model), price: quote(asked, model) });
-  const maxTokens = await outputTokens(context, plan);
+  const maxTokens = await outputTokens(context, plan, signal);
   const credits = quote(authorization?.signed.maxTokens ?? maxTokens, model);
   const terms = await currentTerms(context, plan);
   if (terms !== null) checkLimits(context, terms, credits);
@@ -116,7 +116,11 @@ async function checkBalance(
 }
 
 /** Output tokens that the context window and the job's time leave of those that are asked for. */
-async function outputTokens({ tokens, workers, times }: JobContext, plan: PlannedJob): Promise<number> {
+async function outputTokens(
+  { tokens, workers, times }: JobContext,
+  plan: PlannedJob,
+  signal: AbortSignal,
+): Promise<number> {
   const { wallet, model, maxTokens, request } = plan;
   const { contextWindow } = model;
   // No credits are locked for more than the model's workers can do in a job's time.
@@ -124,7 +128,7 @@ async function outputTokens({ tokens, workers, times }: JobContext, plan: Planne
   const requested = Math.min(maxTokens, inTime);
   let budget: TokenBudget;
   try {
-    budget = await tokenBudget(tokens, { wallet, messages: request.messages, requested, contextWindow });
+    budget = await tokenBudget(tokens, { wallet, messages: request.messages, requested, contextWindow }, signal);
   } catch (error) {
     if (!(error instanceof TokenizerBusy)) throw error;
     throw unavailable("Too many large prompts wait to be counted; retry in a few seconds.", 5);
@@ -132,7 +136,7 @@ async function outputTokens({ tokens, workers, times }: JobContext, plan: Planne
   if (budget.fits) return budget.maxTokens;
   throw new ApiError(
     "context_length_exceeded",
-    `The messages have ${budget.size}; '${model.id}' takes at most ${contextWindow} tokens, the answer included. Shorten them.`,
+    `The messages have ${budget.size}; '${model.id}' takes at most ${contextWindow} tokens. Shorten them.`,
     { param: "messages" },
   );
 }

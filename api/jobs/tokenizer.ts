@@ -3,13 +3,28 @@ import { isMainThread, parentPort, workerData } from "node:worker_threads";
 import vocabulary from "gpt-tokenizer/bpeRanks/o200k_base";
 import { O200K_TOKEN_SPLIT_REGEX } from "gpt-tokenizer/encodingParams/constants";
 
-/** A thread that is started with this as its data answers `Texts` with their count. */
+/** A thread that is started with this as its data answers each `Task` with a `Counted`. */
 export const TOKENIZER_THREAD = "tokenizer";
 /** `limit`: counting stops beyond it. */
 export type Texts = { texts: readonly string[]; limit: number };
+/** Texts to count, or a task that nobody waits for any more. */
+export type Task = { id: number } & (Texts | { texts: null });
+export type Counted = { id: number; tokens: number };
 
 /** Longest word merged as one, in UTF-8 bytes. No language has one; a longer run is counted in parts, each exact. */
-const LONGEST_WORD = 16_384;
+const LONGEST_WORD = 2_048;
+/**
+ * Bytes of words that are merged, the slow part of counting. What comes after them is estimated by samples. Prose in most scripts that fills the
+ * largest window has fewer: most of its words are tokens.
+ */
+const MOST_MERGED = 96 * 1024;
+const SAMPLES = 64;
+const SAMPLE_LENGTH = 256;
+/** An estimate may be too high by this much: nobody is refused for it. */
+const BENEFIT_OF_DOUBT = 0.9;
+/** Steps of a count between two looks at the others, some milliseconds. A merged byte takes as long as a few words that are tokens. */
+const SLICE = 10_000;
+const STEPS_A_BYTE = 4;
 /** A merge in the heap is one number: its rank times this, and where it is. The least rank comes first, and of equal ones the leftmost. */
 const PLACES = 2 ** 15;
 
@@ -23,16 +38,71 @@ vocabulary.forEach((token: string | readonly number[], rank: number) => {
   RANKS.set(isAscii ? token : Buffer.from(token as string).toString("latin1"), rank);
 });
 
-/** Tokens of a text. Stops when they are more than `limit`, and says so many. */
+/** Tokens of a text; of one with many long words, about. Stops when they are more than `limit`, and says so many. */
 export function countTokens(text: string, limit = Number.POSITIVE_INFINITY): number {
+  const count = counting({ texts: [text], limit });
+  for (;;) {
+    const { done, value } = count.next();
+    if (done) return value;
+  }
+}
+
+/** Counts as `countTokens` does, in slices of a few milliseconds. */
+function* counting({ texts, limit }: Texts): Generator<undefined, number> {
+  let tokens = 0;
+  let merged = 0;
+  let steps = 0;
+  /** A run of one character is the same part over and over. */
+  let last = { part: "", tokens: 0 };
+  for (const [at, text] of texts.entries()) {
+    for (const { 0: word, index } of text.matchAll(O200K_TOKEN_SPLIT_REGEX)) {
+      const bytes = Buffer.from(word).toString("latin1");
+      for (let from = 0; from < bytes.length; from += LONGEST_WORD) {
+        const part = bytes.length <= LONGEST_WORD ? bytes : bytes.slice(from, from + LONGEST_WORD);
+        if (RANKS.has(part)) tokens += 1;
+        else if (part === last.part) tokens += last.tokens;
+        else {
+          last = { part, tokens: tokensOfWord(part) };
+          tokens += last.tokens;
+          merged += part.length;
+          steps += STEPS_A_BYTE * part.length;
+        }
+        steps += 1;
+        if (tokens > limit) return tokens;
+        if (merged > MOST_MERGED) {
+          const counted =
+            index + Math.floor((word.length * Math.min(from + LONGEST_WORD, bytes.length)) / bytes.length);
+          const rest = [text.slice(counted), ...texts.slice(at + 1)].join("");
+          return Math.ceil(tokens + BENEFIT_OF_DOUBT * (yield* estimating(rest)));
+        }
+        if (steps >= SLICE) {
+          steps = 0;
+          yield;
+        }
+      }
+    }
+  }
+  return tokens;
+}
+
+/** About the tokens of a text, by samples from all over it. */
+function* estimating(text: string): Generator<undefined, number> {
+  if (text.length <= SAMPLES * SAMPLE_LENGTH) return yield* sampling(text);
+  const step = Math.floor(text.length / SAMPLES);
+  let tokens = 0;
+  for (let at = 0; at < SAMPLES; at++) tokens += yield* sampling(text.slice(at * step, at * step + SAMPLE_LENGTH));
+  return (tokens * text.length) / (SAMPLES * SAMPLE_LENGTH);
+}
+
+function* sampling(text: string): Generator<undefined, number> {
   let tokens = 0;
   for (const [word] of text.matchAll(O200K_TOKEN_SPLIT_REGEX)) {
     const bytes = Buffer.from(word).toString("latin1");
-    for (let at = 0; at < bytes.length; at += LONGEST_WORD) {
-      tokens += tokensOfWord(at === 0 && bytes.length <= LONGEST_WORD ? bytes : bytes.slice(at, at + LONGEST_WORD));
-      if (tokens > limit) return tokens;
+    for (let from = 0; from < bytes.length; from += SAMPLE_LENGTH) {
+      tokens += tokensOfWord(bytes.slice(from, from + SAMPLE_LENGTH));
     }
   }
+  yield;
   return tokens;
 }
 
@@ -100,10 +170,36 @@ function pop(heap: number[]): number {
   return least;
 }
 
+/** Counts all tasks a slice at a time, in turn: a slow one holds up no other. */
+class SlicedCounts {
+  readonly #counts = new Map<number, Generator<undefined, number>>();
+  readonly #done: (counted: Counted) => void;
+  #isRunning = false;
+
+  constructor(done: (counted: Counted) => void) {
+    this.#done = done;
+  }
+
+  take({ id, ...task }: Task): void {
+    if (task.texts === null) this.#counts.delete(id);
+    else this.#counts.set(id, counting(task));
+    if (!this.#isRunning) this.#run();
+  }
+
+  #run(): void {
+    for (const [id, count] of this.#counts) {
+      const { done, value } = count.next();
+      if (!done) continue;
+      this.#counts.delete(id);
+      this.#done({ id, tokens: value });
+    }
+    this.#isRunning = this.#counts.size > 0;
+    // Meanwhile others come, and some are dropped.
+    if (this.#isRunning) setImmediate(() => this.#run());
+  }
+}
+
 if (!isMainThread && workerData === TOKENIZER_THREAD) {
-  parentPort?.on("message", ({ texts, limit }: Texts) => {
-    let tokens = 0;
-    for (const text of texts) if (tokens <= limit) tokens += countTokens(text, limit - tokens);
-    parentPort?.postMessage(tokens);
-  });
+  const counts = new SlicedCounts((counted) => parentPort?.postMessage(counted));
+  parentPort?.on("message", (task: Task) => counts.take(task));
 }

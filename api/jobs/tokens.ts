@@ -2,10 +2,10 @@
 import { Worker } from "node:worker_threads";
 import type { ChatRequest } from "../../protocol/dispatch.ts";
 import { DEFAULT_MAX_TOKENS } from "../../protocol/pricing.ts";
-import { countTokens, type Texts, TOKENIZER_THREAD } from "./tokenizer.ts";
+import { type Counted, countTokens, type Task, type Texts, TOKENIZER_THREAD } from "./tokenizer.ts";
 
-/** Tokens that chat templates add to each message, and once. */
-const PER_MESSAGE = 4;
+/** Tokens that ChatML, and templates like it, add to each message: the marks around it, its role, two line breaks. And once: the answer's head. */
+const PER_MESSAGE = 5;
 const PER_REQUEST = 3;
 
 type Messages = ChatRequest["messages"];
@@ -31,36 +31,42 @@ export function estimateTokens(text: string): number {
 /** Counts that may wait for the thread: with more, it is behind by minutes. One wallet has a small part of them. */
 const MOST_WAITING = 1_000;
 const WALLET_WAITING = 64;
+/** Wallets whose prompts the thread has at once. It holds a copy of their texts. */
+const AT_ONCE = 32;
 
 /** There are too many prompts to count. */
 export class TokenizerBusy extends Error {
   override name = "TokenizerBusy";
 }
 
-type Count = { task: Texts; done: PromiseWithResolvers<number> };
+type Count = { wallet: string; task: Texts; done: PromiseWithResolvers<number> };
 
 /**
- * Counts prompts in a thread of its own: a large one takes up to a second, in which the event loop would answer nobody. Wallets take turns, so
- * that one with many large prompts makes nobody else wait for more than one of them.
+ * Counts prompts in a thread of its own: a large one takes up to a second, in which the event loop would answer nobody. The thread counts one
+ * prompt of each wallet, all of them a slice at a time: a wallet with many large prompts takes no more of its time than another one.
  */
 export class TokenCounter {
   readonly #waiting = new Map<string, Count[]>();
+  readonly #running = new Map<number, Count>();
   #size = 0;
+  #lastId = 0;
   #thread: Worker | undefined;
-  #running: Count | undefined;
 
-  /** Tokens of all texts; when they are more than `limit`, any number above it. Rejects with TokenizerBusy when too many wait. */
-  count(wallet: string, task: Texts): Promise<number> {
-    const own = this.#waiting.get(wallet);
-    if (this.#size >= MOST_WAITING || (own?.length ?? 0) >= WALLET_WAITING) {
-      return Promise.reject(new TokenizerBusy("too many prompts wait to be counted"));
+  /** Tokens of all texts; when they are more than `limit`, any number above it. Rejects with TokenizerBusy when too many wait, and when `signal` aborts. */
+  async count(wallet: string, task: Texts, signal: AbortSignal): Promise<number> {
+    signal.throwIfAborted();
+    const own = this.#waiting.get(wallet) ?? [];
+    if (this.#size >= MOST_WAITING || own.length >= WALLET_WAITING) {
+      throw new TokenizerBusy("too many prompts wait to be counted");
     }
-    const done = Promise.withResolvers<number>();
-    if (own === undefined) this.#waiting.set(wallet, [{ task, done }]);
-    else own.push({ task, done });
+    const count = { wallet, task, done: Promise.withResolvers<number>() };
+    own.push(count);
+    this.#waiting.set(wallet, own);
     this.#size += 1;
+    const drop = () => this.#drop(count, signal.reason);
+    signal.addEventListener("abort", drop, { once: true });
     this.#next();
-    return done.promise;
+    return count.done.promise.finally(() => signal.removeEventListener("abort", drop));
   }
 
   /** Ends the thread. */
@@ -68,40 +74,66 @@ export class TokenCounter {
     await this.#thread?.terminate();
   }
 
+  /** Gives the thread what waits, while it has room, wallets in turn. */
   #next(): void {
-    if (this.#running !== undefined) return;
-    const [turn] = this.#waiting;
-    if (turn === undefined) return;
-    const [wallet, counts] = turn;
-    this.#running = counts.shift();
-    this.#size -= 1;
-    // The next turn is another wallet's.
-    this.#waiting.delete(wallet);
-    if (counts.length > 0) this.#waiting.set(wallet, counts);
+    const busy = new Set([...this.#running.values()].map(({ wallet }) => wallet));
+    for (const [wallet, counts] of this.#waiting) {
+      if (this.#running.size >= AT_ONCE) return;
+      const count = busy.has(wallet) ? undefined : counts.shift();
+      if (count === undefined) continue;
+      this.#size -= 1;
+      // The wallet's next one comes after all others'.
+      this.#waiting.delete(wallet);
+      if (counts.length > 0) this.#waiting.set(wallet, counts);
+      busy.add(wallet);
+      this.#lastId += 1;
+      this.#running.set(this.#lastId, count);
+      this.#send({ id: this.#lastId, ...count.task });
+    }
+  }
+
+  #send(task: Task): void {
     this.#thread ??= this.#start();
-    this.#thread.postMessage(this.#running?.task);
+    this.#thread.postMessage(task);
+  }
+
+  /** Nobody waits for it any more. */
+  #drop(count: Count, reason: unknown): void {
+    const counts = this.#waiting.get(count.wallet);
+    const at = counts?.indexOf(count) ?? -1;
+    if (counts !== undefined && at !== -1) {
+      counts.splice(at, 1);
+      this.#size -= 1;
+      if (counts.length === 0) this.#waiting.delete(count.wallet);
+    }
+    for (const [id, running] of this.#running) {
+      if (running !== count) continue;
+      this.#running.delete(id);
+      this.#send({ id, texts: null });
+    }
+    count.done.reject(reason);
+    this.#next();
   }
 
   #start(): Worker {
     const thread = new Worker(new URL("./tokenizer.ts", import.meta.url), { workerData: TOKENIZER_THREAD });
     thread.unref();
-    thread.on("message", (tokens: number) => this.#end((count) => count.done.resolve(tokens)));
+    thread.on("message", ({ id, tokens }: Counted) => {
+      this.#running.get(id)?.done.resolve(tokens);
+      this.#running.delete(id);
+      this.#next();
+    });
     let fault: unknown = new Error("the tokenizer's thread was stopped");
     thread.on("error", (error) => {
       fault = error;
     });
     thread.on("exit", () => {
       this.#thread = undefined;
-      this.#end((count) => count.done.reject(fault));
+      for (const { done } of this.#running.values()) done.reject(fault);
+      this.#running.clear();
+      this.#next();
     });
     return thread;
-  }
-
-  #end(settle: (count: Count) => void): void {
-    const count = this.#running;
-    this.#running = undefined;
-    if (count !== undefined) settle(count);
-    this.#next();
   }
 }
 
@@ -115,12 +147,19 @@ export type TokenBudget = { fits: true; maxTokens: number } | { fits: false; siz
 
 /** Bytes a token in a text that is mostly runs of one character. A window times this is the most that is counted. */
 const BYTES_PER_TOKEN = 16;
+/**
+ * The window is for the text of the messages (specification, "Errors"). Templates and answers come on top: servers have this much room beside
+ * the window, as a share of it. 128K models have 131,072 tokens, of which the catalog lists 128,000. A prompt beyond that fits no server.
+ */
+const ROOM_BESIDE = 1 / 32;
+/** Of that room, what the answer to a text that fills the window may have. */
+const LEAST_ANSWER = 256;
 
 /**
- * Effective `max_tokens`. The boundary is exact: a text of one token less than the window has room for one token of answer. The
- * model's own tokenizer and template may need more or less, so nothing is refused for what a template adds.
+ * Effective `max_tokens`. The boundary is exact: a text of as many tokens as the window has fits, one more does not. Nor does a prompt that is
+ * too large with what its template adds. Rejects as `TokenCounter.count` does.
  */
-export async function tokenBudget(counter: TokenCounter, prompt: Prompt): Promise<TokenBudget> {
+export async function tokenBudget(counter: TokenCounter, prompt: Prompt, signal: AbortSignal): Promise<TokenBudget> {
   const { messages, contextWindow } = prompt;
   const wanted = prompt.requested ?? DEFAULT_MAX_TOKENS;
   const template = messages.length * PER_MESSAGE + PER_REQUEST;
@@ -129,7 +168,13 @@ export async function tokenBudget(counter: TokenCounter, prompt: Prompt): Promis
   if (bytes + template + wanted <= contextWindow) return { fits: true, maxTokens: wanted };
   if (bytes > contextWindow * BYTES_PER_TOKEN) return { fits: false, size: `${bytes} bytes` };
   const texts = messages.map(({ content }) => content);
-  const tokens = await counter.count(prompt.wallet, { texts, limit: contextWindow });
-  if (tokens >= contextWindow) return { fits: false, size: `${tokens} tokens or more` };
-  return { fits: true, maxTokens: Math.max(1, Math.min(wanted, contextWindow - tokens - template)) };
+  const tokens = await counter.count(prompt.wallet, { texts, limit: contextWindow }, signal);
+  if (tokens > contextWindow) return { fits: false, size: `more than ${contextWindow} tokens` };
+  const room = Math.floor(contextWindow * (1 + ROOM_BESIDE)) - tokens - template;
+  if (room < 1) {
+    const size = `${tokens} tokens in ${messages.length} messages, ${tokens + template} with what a chat template adds`;
+    return { fits: false, size };
+  }
+  const left = Math.max(contextWindow - tokens - template, Math.min(room, LEAST_ANSWER));
+  return { fits: true, maxTokens: Math.min(wanted, left) };
 }

@@ -90,8 +90,8 @@ export const chatBodySchema = z.object(
       .object({ include_usage: flag.meta({ description: "A last chunk with `usage`." }) }, "must be an object")
       .nullish(),
     max_tokens: positive(
-      "Most output tokens. The credits for all of them are locked; what is not used comes back. Without it, the answer may have " +
-        "2,000 tokens, or what the context leaves, for the flat price.",
+      "Most output tokens. The credits for all of them are locked; what is not used comes back. Without it, the answer ends with " +
+        "`finish_reason` `length` after 2,000 tokens, or what the context leaves, for the flat price.",
     ),
     max_completion_tokens: positive("Newer name of `max_tokens`, which wins."),
     temperature: number(0, 2, "Sampling temperature; the backend's own default without it."),

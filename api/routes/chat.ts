@@ -129,7 +129,7 @@ async function answerOnce(
 
 async function answer(
   dependencies: ChatDependencies,
-  { plan, body, response }: AskedChat,
+  { plan, body, request, response }: AskedChat,
   once?: { jobId: Hex; claimedUntil: number; release: () => Promise<void> },
 ): Promise<void> {
   const { balances } = dependencies.jobs;
@@ -138,7 +138,7 @@ async function answer(
   const sent = new SentText();
   try {
     const timings = new Timings(response.req.receivedAt);
-    const admitted = await admit(dependencies.jobs, plan);
+    const admitted = await request.kept.whileWaiting((signal) => admit(dependencies.jobs, plan, signal));
     // Made as late as it can be: until the lock is mined, the job is missing in lists behind newer ids.
     const jobId = once?.jobId ?? newJobId();
     describeSpan({ "job.id": toApiJobId(jobId), "gen_ai.request.model": plan.model.id });
@@ -164,7 +164,7 @@ async function answer(
   } catch (error) {
     // Without a lock the key is free again. From the lock on it stays with the job, whose row tells a repetition what came of it: an error does not
     // say that the chain has the job's end.
-    if (!isLocked && error instanceof ApiError) await once?.release();
+    if (!isLocked && (run === undefined || error instanceof ApiError)) await once?.release();
     const known = balances.known(plan.wallet);
     if (!response.headersSent && known) setServiceHeaders(response, { creditsRemaining: known.free });
     if (!response.headersSent && run?.worker) setServiceHeaders(response, { worker: run.worker });

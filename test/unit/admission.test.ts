@@ -8,6 +8,9 @@ import { newJobId } from "../../protocol/job-id.ts";
 
 const model = { id: "m", number: 1, tier: "lite", creditsPerRequest: 8, creditsPer1kTokens: 4, contextWindow: 32_768 };
 
+/** A client that stays. */
+const STAYS = new AbortController().signal;
+
 /** A wallet with so many credits asks about a text that must be counted. */
 function ask(free: number, { maxTokens = 100, count = async () => 1_000, inTime = null as number | null } = {}) {
   const counted: string[] = [];
@@ -36,7 +39,7 @@ function ask(free: number, { maxTokens = 100, count = async () => 1_000, inTime 
     request,
     authorization: null,
   };
-  return { counted, admitted: admit(context, plan) };
+  return { counted, admitted: admit(context, plan, STAYS) };
 }
 
 it("counts no token for a wallet that cannot pay the least price", async () => {
@@ -73,7 +76,7 @@ it.each([
 );
 
 it("refuses a text that is too long", async () => {
-  await expect(ask(8, { count: async () => 32_768 }).admitted).rejects.toMatchObject({
+  await expect(ask(8, { count: async () => 32_769 }).admitted).rejects.toMatchObject({
     code: "context_length_exceeded",
   });
 });
@@ -100,7 +103,7 @@ it.each([
   const context = { operator: { id: 1, mayNotLock: null }, workers } as unknown as JobContext;
   const request = { messages: [], response_format: { type: "json_object" as const } };
   const plan = { wallet: "0x01", model: model as unknown as Model, maxTokens: 100, request, authorization: null };
-  await expect(admit(context, plan as PlannedJob)).rejects.toMatchObject({ code });
+  await expect(admit(context, plan as PlannedJob, STAYS)).rejects.toMatchObject({ code });
 });
 
 it.each<[string, unknown[], string, object?]>([

@@ -67,7 +67,7 @@ it("takes no jobs once the key has left it, says so once, and needs a new start 
 it("while it may not lock, a request is answered before anything is asked or sent for it", async () => {
   const operator = await chain({ operator: 2, stopped: 0b10n }).find();
   const context = { operator } as unknown as JobContext;
-  await expect(admit(context, {} as never)).rejects.toMatchObject({
+  await expect(admit(context, {} as never, new AbortController().signal)).rejects.toMatchObject({
     code: "service_unavailable",
     message: expect.stringContaining("operator 2 is stopped on the settlement contract. Nothing is charged"),
   });
