@@ -12,6 +12,7 @@ import type { Completion } from "../../protocol/messages.ts";
 import { charge } from "../../protocol/pricing.ts";
 import { ACCOUNT_AUTHORIZED, ACCOUNT_FROZEN, ACCOUNT_LIMITED, type AccountWord } from "../../protocol/words.ts";
 import { CHAIN_JOB_ID } from "../db/pool.ts";
+import { LockAllowance } from "./lock-allowance.ts";
 import { accountIn, endOfBlock, type MinedBatch } from "./operations.ts";
 import { type Head, type Rpc, RpcError, RpcUnreachable, twice } from "./rpc.ts";
 
@@ -93,6 +94,7 @@ export class Balances {
 
   /** Locks on their way, by wallet. */
   readonly #locking = new Map<string, Set<Held>>();
+  readonly #allowance = new LockAllowance();
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -100,7 +102,7 @@ export class Balances {
 
   /**
    * Keeps credits for a lock that is about to be sent: requests of one moment must not all lock the same ones. Where other locks of the wallet may
-   * leave too little, it waits for one of them to end, at most `waitMs`. Returns what gives the credits back; null if the wallet has too little.
+   * leave too little, or are as many as it is allowed, it waits for one of them to end, at most `waitMs`. Returns what gives the credits back; null if the wallet has too little.
    */
   async hold(wallet: string, credits: number, waitMs: number): Promise<(() => void) | "held" | null> {
     const key = wallet.toLowerCase();
@@ -110,7 +112,7 @@ export class Balances {
       if (free < credits) return null;
       const others = this.#locking.get(key) ?? new Set<Held>();
       const taken = [...others].reduce((sum, held) => sum + held.credits, 0);
-      if (free - taken >= credits) return this.#keep(key, others, credits);
+      if (free - taken >= credits && others.size < this.#allowance.of(key)) return this.#keep(key, others, credits);
       if ((await Promise.race([late, ...[...others].map(({ ended }) => ended.promise)])) === "late") return "held";
     }
   }
@@ -181,6 +183,7 @@ export class Balances {
 
   /** Takes the accounts out of a mined batch. */
   observe(batch: MinedBatch): void {
+    this.#allowance.observe(batch);
     for (const event of [...batch.eventsByJob.values()].flat()) {
       const account = accountIn(event);
       if (account === null) continue;

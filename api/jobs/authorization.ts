@@ -34,6 +34,8 @@ export type SignedAuthorization = { message: Authorization; signature: Hex };
 
 /** Longest time that an authorization may be signed ahead, seconds (`AUTHORIZATION_SPAN` of the contract). */
 const LONGEST_SPAN = 600;
+/** It must outlive a lock's wait for the wallet's other locks, and the time in which the lock may be mined: each takes `LOCK_SECONDS`. */
+const leastSpan = ({ lock }: JobContext["times"]): number => 2 * lock;
 /** How far the time in a job id may be from ours, seconds. The contract allows 300: the lock is mined a while later. */
 const ID_SPAN = 60;
 
@@ -86,7 +88,7 @@ type AuthorizedRequest = { wallet: Address; model: Model; maxTokens: number; bod
 
 /** Checks an authorization as the contract will. `key`: the wallet's authorization key, zero for none. */
 export function checkAuthorization(
-  context: Pick<JobContext, "chainId" | "escrow" | "head" | "operator">,
+  context: Pick<JobContext, "chainId" | "escrow" | "head" | "operator" | "times">,
   authorization: ClientAuthorization,
   { wallet, model, maxTokens, bodyHash }: AuthorizedRequest,
   key: Address,
@@ -95,6 +97,13 @@ export function checkAuthorization(
   const now = context.head.time;
   checkId(signed.jobId, now);
   if (signed.expiresAt <= now) throw unauthorizable(`it expired at ${signed.expiresAt}, and now is ${now}`);
+  // The contract would refuse a lock that is mined too late, at this gateway's cost.
+  const least = now + leastSpan(context.times);
+  if (signed.expiresAt < least) {
+    throw unauthorizable(
+      `expires_at must be at least ${least}, so that the lock is mined before; it is ${signed.expiresAt}`,
+    );
+  }
   if (signed.expiresAt > now + LONGEST_SPAN) {
     throw unauthorizable(`expires_at must be within ${LONGEST_SPAN} seconds of now, ${now}; it is ${signed.expiresAt}`);
   }

@@ -26,6 +26,7 @@ const context = {
   escrow: ESCROW,
   head: { time: NOW },
   operator: { id: 1 },
+  times: { lock: 20 },
 } as unknown as JobContext;
 
 const signature = `0x${"5e".repeat(65)}`;
@@ -144,6 +145,7 @@ describe("an authorization", () => {
     ["an old id", { jobId: newJobId((NOW - 61) * 1000) }, "must be made within 60 seconds of now"],
     ["an id from the future", { jobId: newJobId((NOW + 61) * 1000) }, "must be made within 60 seconds of now"],
     ["that has expired", { expiresAt: NOW }, `it expired at ${NOW}`],
+    ["that may end before its lock is mined", { expiresAt: NOW + 39 }, `expires_at must be at least ${NOW + 40}`],
     ["that lasts too long", { expiresAt: NOW + 601 }, "must be within 600 seconds"],
     ["for fewer tokens than the body asks for", { maxTokens: 1_999 }, "asks for 2000 tokens, and max_tokens is 1999"],
     [

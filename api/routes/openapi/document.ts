@@ -84,7 +84,7 @@ const authorization: Json = {
     "Required for a wallet with an authorization key: that key's EIP-712 signature `Authorization` of this one job. Wallet, operator, the " +
     "model's catalog number and the SHA-256 of the body's bytes follow from the request. `job_id`: a UUIDv7 made " +
     "within 60 seconds of now, good for one job. `max_tokens`: their price is locked; at least what the body asks for. `max_credits`: at " +
-    "least that price. `expires_at`: Unix seconds, at most 600 ahead. A repetition with the same header and body gets the same answer; " +
+    "least that price. `expires_at`: Unix seconds, 60 to 600 ahead. A repetition with the same header and body gets the same answer; " +
     "another use of the job id is 409 `conflict`. Not together with `Idempotency-Key`.",
   schema: {
     type: "string",

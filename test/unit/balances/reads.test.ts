@@ -138,3 +138,46 @@ describe("credits that locks on their way will take", () => {
     expect(await waiting).not.toBeNull();
   });
 });
+
+describe("locks of one wallet on their way", () => {
+  /** How many of 200 are on their way at once. */
+  const sent = async () => {
+    const holds = await Promise.all(Array.from({ length: 200 }, () => balances.hold(wallet, 1, 20)));
+    const releases = holds.filter((kept) => typeof kept === "function");
+    for (const release of releases) release();
+    return releases.length;
+  };
+  const locked = () => balances.observe(batch(17, 1, "JobLocked", jobId, { free: 600, escrowed: 130 }));
+  const refused = (name: string) => {
+    const revert = { name, args: [wallet, 0n, 1n] };
+    balances.observe({
+      ...batch(17, 2, "JobLocked", jobId, { free: 600, escrowed: 130 }),
+      eventsByJob: new Map(),
+      failures: new Map([[0, revert]]),
+    });
+  };
+  beforeEach(async () => void (await balances.read(wallet)));
+
+  it("are few while nothing is known of it, and more with each that is mined", async () => {
+    const first = await sent();
+    expect(first).toBeLessThan(50);
+    for (let i = 0; i < first; i++) locked();
+    expect(await sent()).toBe(3 * first);
+  });
+
+  it.each(["Ledger_InsufficientCredits", "Limits_Frozen", "Job_NotAuthorized", "Job_OperatorNotChosen"])(
+    "are one at a time once the wallet made some fail at the gateway's cost: %s",
+    async (name) => {
+      refused(name);
+      expect(await sent()).toBe(1);
+      locked();
+      expect(await sent()).toBe(3);
+    },
+  );
+
+  it("are no fewer after a refusal that was not the wallet's doing", async () => {
+    const first = await sent();
+    refused("Ledger_Paused");
+    expect(await sent()).toBe(first);
+  });
+});
