@@ -13,7 +13,7 @@ import { jobRoutes, outputRoute } from "./routes/jobs.ts";
 import { Bodies, limitByCredits, readJson } from "./routes/json-body.ts";
 import { burstLimit, cors, noStore, tellIndexLag } from "./routes/limits.ts";
 import { modelRoutes } from "./routes/models.ts";
-import { authenticate } from "./routes/request.ts";
+import { authenticate, pathOf } from "./routes/request.ts";
 import { webApp } from "./routes/web.ts";
 import { webhookRoutes } from "./routes/webhooks.ts";
 
@@ -47,7 +47,8 @@ export function createApp(gateway: Gateway): Express {
   v1.get("/account", accountRoute(gateway.pool, gateway.balances));
   v1.use("/webhooks", webhookRoutes(gateway.webhooks.context));
   app.use("/v1", v1);
-  app.use(["/docs", "/openapi.json"], burstLimit(config.BURST_PER_SECOND));
+  // Pages, files, and every path that does not exist.
+  app.use(burstLimit(config.BURST_PER_SECOND));
   app.use(docsRoutes(config, gateway.operator.id));
   app.use(webApp(gateway, shared));
 
@@ -78,7 +79,7 @@ function endConnections({ phase }: Gateway): RequestHandler {
 /** The request as a span of its client's trace. It comes after the key: strangers must not fill anybody's store of traces. */
 const traceRequest: RequestHandler = (request, response, next) => {
   const { method, requestId, arrivedAt } = request;
-  const route = patternOf(request.originalUrl.split("?", 1)[0] as string) ?? "none";
+  const route = patternOf(pathOf(request)) ?? "none";
   const attributes = { "http.request.method": method, "http.route": route, "request.id": requestId };
   const options = { kind: SpanKind.SERVER, startTime: arrivedAt, attributes };
   continueTrace(request.headers, `${method} ${route}`, options, (span) => {
@@ -94,7 +95,7 @@ function logRequests({ logger, metrics }: Gateway): RequestHandler {
       const seconds = (performance.now() - request.receivedAt) / 1000;
       if (request.originalUrl.startsWith("/v1/")) {
         // Of the request itself: what Express says of its route is gone once an error has left the router.
-        const route = patternOf(request.originalUrl.split("?", 1)[0] as string) ?? "none";
+        const route = patternOf(pathOf(request)) ?? "none";
         metrics.requests.inc({ route, method: request.method, status: String(response.statusCode) });
         metrics.requestSeconds.observe({ route }, seconds);
       }
@@ -102,8 +103,7 @@ function logRequests({ logger, metrics }: Gateway): RequestHandler {
         {
           requestId: request.requestId,
           method: request.method,
-          // Without the query: cursors and filters are the client's business.
-          path: request.originalUrl.split("?", 1)[0],
+          path: pathOf(request),
           status: response.statusCode,
           ms: Math.round(seconds * 1000),
           jobId: response.getHeader("x-service-job-id"),

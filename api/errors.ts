@@ -35,6 +35,12 @@ export type ErrorCode = keyof typeof TABLE;
 
 export const ERROR_CODES = Object.keys(TABLE) as ErrorCode[];
 
+/** Longest quotation of what a client sent, characters. */
+const QUOTED = 100;
+
+/** What a client sent, in quotes, for a message: its beginning where it is long. */
+export const quoted = (text: string): string => `'${text.length > QUOTED ? `${text.slice(0, QUOTED)}…` : text}'`;
+
 type Extra = { param?: string; details?: Record<string, unknown>; status?: number; cause?: unknown };
 
 /** An error with the body the specification gives it. `message` says what was wrong, with which value, and what to do. */

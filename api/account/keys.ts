@@ -89,19 +89,20 @@ export class Keys {
   }
 
   /**
-   * Creates the wallet's key and revokes the one before it. The key is returned once and cannot be read again. A
+   * Creates the wallet's key, and deletes the one before it. The key is returned once and cannot be read again. A
    * suspension outlives the key: revoking a suspended key and creating another must not get around it.
    */
   async regenerate(wallet: string): Promise<string> {
     const key = newKey();
+    const owner = wallet.toLowerCase();
     await transaction(this.#pool, async (client) => {
-      await client.query("UPDATE api_key SET revoked_at = now() WHERE wallet = $1 AND revoked_at IS NULL", [
-        wallet.toLowerCase(),
-      ]);
+      // Of several at once the last one stays. The lock comes first, so that the next statement sees what the one before it left.
+      await client.query("SELECT pg_advisory_xact_lock(hashtextextended('api key of ' || $1, 0))", [owner]);
       await client.query(
-        `INSERT INTO api_key (key_hash, wallet, hint, suspended_at) VALUES ($1, $2, $3,
-           (SELECT suspended_at FROM api_key WHERE wallet = $2 ORDER BY created_at DESC LIMIT 1))`,
-        [hashOf(key), wallet.toLowerCase(), key.slice(-4)],
+        `WITH earlier AS (DELETE FROM api_key WHERE wallet = $2 RETURNING suspended_at, created_at)
+         INSERT INTO api_key (key_hash, wallet, hint, suspended_at) VALUES ($1, $2, $3,
+           (SELECT suspended_at FROM earlier ORDER BY created_at DESC LIMIT 1))`,
+        [hashOf(key), owner, key.slice(-4)],
       );
     });
     return key;

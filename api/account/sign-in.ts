@@ -68,6 +68,24 @@ const mac = (key: Buffer, head: string): string => createHmac("sha256", key).upd
 
 const expiryOf = (nonce: string): Date => new Date(Number.parseInt(nonce.slice(0, 8), 16) * 1000);
 
+/**
+ * The whole of a sign-in message (EIP-4361). Wallets warn of a message for another site only where they find this form: around it, and between
+ * its lines, nothing else may stand.
+ */
+const FORM = new RegExp(
+  [
+    String.raw`^(?:(?<scheme>[a-z][a-z0-9+.-]*)://)?[^\s/?#@]+ wants you to sign in with your Ethereum account:`,
+    "0x[0-9a-fA-F]{40}",
+    "",
+    String.raw`(?:[^\n]+\n)?`,
+    String.raw`URI: \S+`,
+    "Version: 1",
+    String.raw`Chain ID: \d{1,16}`,
+    "Nonce: [a-zA-Z0-9]{8,}",
+    String.raw`Issued At: \S+(?:\nExpiration Time: \S+)?(?:\nNot Before: \S+)?(?:\nRequest ID: [^\s]*)?(?:\nResources:(?:\n- \S+)*)?$`,
+  ].join("\n"),
+);
+
 /** What a sign-in message must be made for. */
 type Audience = { origin: string; chainId: number };
 
@@ -104,13 +122,16 @@ export async function verifySignIn(signIn: SignIn, { audience, nonces, contracts
 }
 
 function checkMessage(message: string, { origin, chainId }: Audience): { address: Address; nonce: string } {
-  const parsed = parseSiweMessage(message);
+  const form = FORM.exec(message);
+  const parsed = form === null ? {} : parseSiweMessage(message);
   const { address, nonce, domain, uri, version, issuedAt, expirationTime } = parsed;
   if (address === undefined || nonce === undefined || uri === undefined || version !== "1" || issuedAt === undefined) {
     throw new WebError("invalid_message", "The signed text is not a sign-in message as of EIP-4361, version 1.");
   }
   const expected = new URL(origin);
-  if (domain !== expected.host || originOf(uri) !== expected.origin) {
+  const scheme = form?.groups?.["scheme"];
+  const isOwnScheme = scheme === undefined || `${scheme}:` === expected.protocol;
+  if (domain !== expected.host || originOf(uri) !== expected.origin || !isOwnScheme) {
     throw new WebError(
       "wrong_domain",
       `The message is for ${domain ?? "no domain"} (${uri}), this service is ${expected.origin}: open it there and sign in again.`,

@@ -6,7 +6,7 @@ import { toApiJobId } from "../../protocol/job-id.ts";
 import { DEFAULT_MAX_TOKENS, quote } from "../../protocol/pricing.ts";
 import type { SpendingTerms } from "../chain/balances.ts";
 import type { Directory, Model } from "../chain/directory.ts";
-import { ApiError, unavailable } from "../errors.ts";
+import { ApiError, quoted, unavailable } from "../errors.ts";
 import {
   authorizationInvalid,
   authorizationRequired,
@@ -48,7 +48,7 @@ export function planJob(
 ): PlannedJob {
   const model = directory.model(body.model);
   if (model === undefined) {
-    throw new ApiError("model_not_found", `There is no model '${body.model}'; GET /v1/models lists them.`, {
+    throw new ApiError("model_not_found", `There is no model ${quoted(body.model)}; GET /v1/models lists them.`, {
       param: "model",
     });
   }

@@ -11,7 +11,7 @@ import { creditsOf, usdgValue } from "../../protocol/money.ts";
 import type { Cipher } from "../../shared/cipher.ts";
 import { getJob, getJobs, ifIndexed, type JobQuery, type JobRow, listJobs, walksUp } from "../db/index-reads.ts";
 import { findJob, findJobs, type JobStore, ownJobs, type StoredJob } from "../db/jobs.ts";
-import { ApiError } from "../errors.ts";
+import { ApiError, quoted } from "../errors.ts";
 import type { jobSchema } from "../schemas/resources.ts";
 
 /** The Job resource of the specification. */
@@ -150,7 +150,7 @@ export class JobReader {
       const job = jobObject(row, stored, this.#escrow);
       if (job !== null && (row?.wallet ?? stored?.wallet) === wallet.toLowerCase()) return { job, stored, row };
     }
-    throw new ApiError("job_not_found", `There is no job '${jobId}' of this key's wallet.`);
+    throw new ApiError("job_not_found", `There is no job ${quoted(jobId)} of this key's wallet.`);
   }
 
   /** A job as the index has it, whosever it is; null if it does not. */

@@ -9,6 +9,7 @@ import { markFailed } from "../../shared/tracing.ts";
 import { RpcUnreachable } from "../chain/rpc.ts";
 import { ApiError, unavailable } from "../errors.ts";
 import { PATHS } from "./openapi/document.ts";
+import { pathOf } from "./request.ts";
 
 /** The end of the chain of routes: whatever was thrown becomes the error body of the specification. */
 export function errorHandler(docsUrl: string, logger: Logger): ErrorRequestHandler {
@@ -16,7 +17,7 @@ export function errorHandler(docsUrl: string, logger: Logger): ErrorRequestHandl
     const apiError = toApiError(error);
     const fields = { requestId: request.requestId, code: apiError.code, status: apiError.status };
     if (apiError.status >= 500) markFailed(apiError.code);
-    logFailure(logger, apiError, fields, `${request.method} ${request.originalUrl.split("?", 1)[0]}`);
+    logFailure(logger, apiError, fields, `${request.method} ${pathOf(request)}`);
     if (response.headersSent) {
       // The client has part of an answer: all that is left is not to pretend that it is whole.
       response.destroy();
@@ -45,7 +46,7 @@ function logFailure(logger: Logger, error: ApiError, fields: object, what: strin
 
 /** Unknown routes below `/v1` and elsewhere. The specification has no 405: a wrong method is 404 too, with `Allow`. */
 export const notFound: RequestHandler = (request, response) => {
-  const path = request.originalUrl.split("?", 1)[0] as string;
+  const path = pathOf(request);
   const methods = methodsOf(path);
   if (methods === null) {
     throw new ApiError("route_not_found", `There is no ${request.method} ${path}; the API is below /v1.`);

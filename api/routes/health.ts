@@ -44,7 +44,8 @@ export function healthRoutes(gateway: Gateway): Router {
     response.type(registry.contentType).send(await registry.metrics());
   };
 
-  return Router()
+  // A proxy that hides these paths names them as they stand here.
+  return Router({ caseSensitive: true, strict: true })
     .get("/healthz", alive)
     .get("/readyz", burstLimit(gateway.config.BURST_PER_SECOND), ready)
     .get("/metrics", operatorsOnly(gateway.config.METRICS_TOKEN), metrics);

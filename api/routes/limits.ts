@@ -65,6 +65,8 @@ export function createHttpServer(app: RequestListener, maxConnections: number, t
 // ---------------------------------------------------------------- operators only
 
 const LOOPBACK = /^(127\.|::1$|::ffff:127\.)/;
+/** Names of this machine. A web page whose own name was pointed here asks for that name. */
+const OWN_HOST = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/i;
 /** Added by a proxy: a request that has one comes from somewhere else, however near its last hop is. */
 const FORWARDED = ["forwarded", "x-forwarded-for", "x-real-ip"];
 
@@ -87,7 +89,7 @@ export function operatorsOnly(token: string | undefined): RequestHandler {
 
 function isLocal(request: Parameters<RequestHandler>[0]): boolean {
   if (FORWARDED.some((name) => request.headers[name] !== undefined)) return false;
-  return LOOPBACK.test(request.socket.remoteAddress ?? "");
+  return LOOPBACK.test(request.socket.remoteAddress ?? "") && OWN_HOST.test(request.headers.host ?? "");
 }
 
 /** Digests have one length, so the comparison says nothing of the token's. */

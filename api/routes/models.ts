@@ -1,7 +1,7 @@
 import { type RequestHandler, Router } from "express";
 import type { Ability } from "../../protocol/dispatch.ts";
 import type { Directory, Model } from "../chain/directory.ts";
-import { ApiError } from "../errors.ts";
+import { ApiError, quoted } from "../errors.ts";
 import type { WorkerPool } from "../jobs/worker-pool.ts";
 
 /** Fields of a chat request that every model takes. */
@@ -43,7 +43,7 @@ export function modelRoutes(directory: Directory, workers: WorkerPool): Router {
     const model = directory.model(id);
     const shown = model && show(model);
     if (shown === undefined || shown.service.active_workers === 0) {
-      throw new ApiError("model_not_found", `There is no model '${id}'; GET /v1/models lists them.`, {
+      throw new ApiError("model_not_found", `There is no model ${quoted(id)}; GET /v1/models lists them.`, {
         status: 404,
         param: "model_id",
       });

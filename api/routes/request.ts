@@ -117,6 +117,15 @@ function deepest(issue: z.core.$ZodIssue): z.core.$ZodIssue {
   return { ...deepest(inner), path: [...issue.path, ...inner.path] };
 }
 
+/** Longest path that is logged or quoted, characters. Those of the API are shorter. */
+const LONGEST_PATH = 200;
+
+/** A request's path, or its beginning, without the query: cursors and filters are the client's business. */
+export function pathOf({ originalUrl }: Pick<Request, "originalUrl">): string {
+  const path = originalUrl.split("?", 1)[0] as string;
+  return path.length > LONGEST_PATH ? `${path.slice(0, LONGEST_PATH)}…` : path;
+}
+
 /** Whom a request is from. Of an IPv6 address only what a client does not choose. */
 export function addressOf(request: Request): string {
   return ipKeyGenerator(request.ip ?? "unknown", IPV6_CLIENT_BITS);

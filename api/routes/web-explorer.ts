@@ -25,7 +25,7 @@ import {
 } from "../db/index-reads.ts";
 import { findJob } from "../db/jobs.ts";
 import { paced, type Reader } from "../db/pool.ts";
-import { ApiError, WebError } from "../errors.ts";
+import { ApiError, quoted, WebError } from "../errors.ts";
 import { EVENTS_SHOWN, JOBS_SHOWN, showEvent, showJob, shown } from "./web-network.ts";
 
 type RawTransaction = { hash: Hex; from: Hex; to: Hex | null; input: Hex; value: Hex; gas: Hex };
@@ -78,7 +78,8 @@ export function explorerRoutes({ rpc, head, reader, contracts }: Parts): Router 
       ...indexed,
       ...[row?.escrowTx, stored?.escrowTx, stored?.settlementTx, stored?.refundTx].filter((hash) => !!hash),
     ] as Hex[];
-    if (hashes.length === 0) throw new ApiError("job_not_found", `There is no job '${jobId}' on the chain (yet).`);
+    if (hashes.length === 0)
+      throw new ApiError("job_not_found", `There is no job ${quoted(jobId)} on the chain (yet).`);
     // Anyone can end a job from a contract of his own that logs megabytes: the others are shown without that transaction.
     const readShown = (hash: Hex) =>
       readTransaction(hash).catch((error) => {

@@ -25,7 +25,7 @@ import {
 } from "../db/index-reads.ts";
 import { chargedEver, type DayTotal, earningsByWorker, networkDay, totalsBy } from "../db/network-day.ts";
 import { paced, type Reader, snakeCase } from "../db/pool.ts";
-import { ApiError, WebError } from "../errors.ts";
+import { ApiError, quoted, WebError } from "../errors.ts";
 import { isoTime } from "../jobs/job-reader.ts";
 import type { WorkerPool } from "../jobs/worker-pool.ts";
 
@@ -143,7 +143,7 @@ export function networkRoutes(reader: Reader, pool: WorkerPool, operator: number
   const oneOperator: RequestHandler = async (request, response) => {
     const id = String(request.params.id);
     const row = (await listOperators(reader)).find((one) => String(one.number) === id);
-    if (row === undefined) throw new WebError("not_found", `There is no operator '${id}'.`);
+    if (row === undefined) throw new WebError("not_found", `There is no operator ${quoted(id)}.`);
     const [[shown], jobs, history] = await Promise.all([
       shownOperators([row]),
       listJobsOfOperator(reader, row.number, JOBS_SHOWN),

@@ -9,13 +9,13 @@ import { SMALL_BODY } from "../../shared/request-body.ts";
 import { OWN_PATHS, PATHS } from "../../shared/web-paths.ts";
 import { requireSession, type Session, Sessions } from "../account/sessions.ts";
 import { ContractSignatures, Nonces, type SignInCheck, verifySignIn } from "../account/sign-in.ts";
-import { WebError } from "../errors.ts";
+import { quoted, WebError } from "../errors.ts";
 import type { Gateway } from "../gateway.ts";
 import { answerSeconds, type FoundJob } from "../jobs/job-reader.ts";
 import { jobRoutes } from "./jobs.ts";
 import { type Bodies, readJson } from "./json-body.ts";
 import { burstLimit, noStore } from "./limits.ts";
-import { addressOf, inTheme, validate } from "./request.ts";
+import { addressOf, inTheme, pathOf, validate } from "./request.ts";
 import { webAccountRoutes } from "./web-account.ts";
 import { explorerRoutes } from "./web-explorer.ts";
 import { networkRoutes } from "./web-network.ts";
@@ -143,7 +143,7 @@ function sessionRoutes({ sessions, ...check }: SignInCheck & { sessions: Session
 }
 
 const unknown: RequestHandler = (request) => {
-  throw new WebError("not_found", `There is no ${request.method} ${request.originalUrl.split("?", 1)[0]}.`);
+  throw new WebError("not_found", `There is no ${request.method} ${pathOf(request)}.`);
 };
 
 /** Answers a `WebError`; everything else is for the API's own handler. */
@@ -196,7 +196,7 @@ function sameOriginOnly(origin: string): RequestHandler {
     if (from !== origin) {
       throw new WebError(
         "origin_not_allowed",
-        `Requests from ${from ?? "no origin"} are refused: this application lives at ${origin}.`,
+        `Requests from ${from === undefined ? "no origin" : quoted(from)} are refused: this application lives at ${origin}.`,
       );
     }
     if (request.headers[CLIENT_HEADER] === undefined) {
@@ -254,7 +254,7 @@ function staticFiles(page: ReturnType<typeof showPage>): Router {
   const files = join(WEB_DIST, "assets");
   const assets = express.static(files, { immutable: true, maxAge: "1y", index: false });
   const missing: RequestHandler = (request) => {
-    throw new WebError("not_found", `There is no ${request.originalUrl}: reload the page, a newer version is there.`);
+    throw new WebError("not_found", `There is no ${pathOf(request)}: reload the page, a newer version is there.`);
   };
   const router = Router().use("/assets", precompressed(files), assets, missing);
   for (const [name, path] of Object.entries(PATHS)) {

@@ -1,6 +1,6 @@
 /** The per-IP burst limit, also behind a proxy: of a gateway with a low one, beside the shared stack. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { eventually } from "../support/api-client.ts";
+import { errorOf, eventually } from "../support/api-client.ts";
 import { Contract } from "../support/contract.ts";
 import { SecondGateway, THIRD_KEY } from "../support/second-gateway.ts";
 import { sharedStack } from "../support/shared-fixtures.ts";
@@ -11,16 +11,16 @@ const gateway = new SecondGateway(stack, settings);
 beforeAll(() => gateway.start());
 afterAll(() => gateway.kill());
 
-const ask = (address: string) =>
-  fetch(`${gateway.url}/v1/account`, {
+const ask = (address: string, path = "/v1/account") =>
+  fetch(`${gateway.url}${path}`, {
     headers: { authorization: `Bearer ${stack.info.demo?.api_key}`, "x-forwarded-for": address },
   });
 
 /** Twelve requests at once; again, a second later, where they were so slow to arrive that none was refused. */
-async function burst(addressOf: (i: number) => string): Promise<Response[]> {
+async function burst(addressOf: (i: number) => string, path?: string): Promise<Response[]> {
   const round = async () => {
     await new Promise((resolve) => setTimeout(resolve, 1_100));
-    return Promise.all(Array.from({ length: 12 }, (_, i) => ask(addressOf(i))));
+    return Promise.all(Array.from({ length: 12 }, (_, i) => ask(addressOf(i), path)));
   };
   return eventually(round, (replies) => replies.some(({ status }) => status === 429));
 }
@@ -46,6 +46,16 @@ describe("a burst from one address", () => {
     });
     expect((await ask("203.0.113.8")).status).toBe(200);
   });
+
+  it.each(["/nothing/here", "/", "/app", "/app/assets/none.js", "/docs", "/readyz"])(
+    "is limited at %s too",
+    async (path) => {
+      const replies = await burst(() => "203.0.113.11", path);
+      const refused = replies.filter(({ status }) => status === 429);
+      expect(refused.length).toBeGreaterThan(0);
+      expect((await errorOf(refused[0] as Response)).code).toBe("rate_limited");
+    },
+  );
 
   it("is told how much is left, before it is too late", async () => {
     const reply = await ask("203.0.113.9");

@@ -309,6 +309,20 @@ describe("a request body", () => {
   });
 });
 
+describe("what a client sent", () => {
+  const LONG = "x".repeat(10_000);
+  it.each<[string, () => Promise<Response>]>([
+    ["a model", () => client.api.send("POST", "/v1/chat/completions", JSON_TYPE, JSON.stringify(chat(LONG, "Hi")))],
+    ["a model's path", () => client.api.send("GET", `/v1/models/${LONG}`)],
+    ["a job's path", () => client.api.send("GET", `/v1/jobs/${LONG}`)],
+    ["an unknown path", () => client.api.send("GET", `/${LONG}`)],
+  ])("is quoted by its beginning only: %s", async (_what, ask) => {
+    const { message } = await errorOf(await ask());
+    expect(message).toContain("xxx");
+    expect(message.length).toBeLessThan(400);
+  });
+});
+
 describe("what is no HTTP request", () => {
   const send = (bytes: string) =>
     new Promise<string>((resolve, reject) => {

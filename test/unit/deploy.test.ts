@@ -113,6 +113,13 @@ describe("settings", () => {
     const fixed = asked.map((name) => `${name}:${COMPOSE.services[name]?.networks?.default.ipv4_address}`);
     expect(COMPOSE.services["proxy"]?.extra_hosts?.sort()).toEqual(fixed.sort());
   });
+  it("the proxy passes on neither metrics nor its health check, however their paths are written", () => {
+    const [pattern = ""] = all(read("deploy/nginx/inference.conf"), /location ~\* (\S+) \{ return 404; \}/g);
+    // `~*`: upper and lower case are the same. nginx has decoded the path before, and merged its slashes.
+    const isHidden = (path: string) => new RegExp(pattern, "i").test(path);
+    expect(["/metrics", "/METRICS", "/Metrics/", "/readyz", "/readyZ"].filter((path) => !isHidden(path))).toEqual([]);
+    expect(["/healthz", "/v1/models", "/docs/metrics", "/metricsx"].filter(isHidden)).toEqual([]);
+  });
   it("`kubectl apply -l signer!=b` leaves gateway b alone: it has that label itself, not only its pods", () => {
     for (const signer of ["a", "b"])
       expect(parse(read(`deploy/kubernetes/gateway-${signer}.yaml`)).metadata.labels).toEqual({ signer });

@@ -1,6 +1,6 @@
 /** What stands between the gateway and who is slow, or curious, on purpose. */
 import { EventEmitter, once } from "node:events";
-import type { RequestListener, Server } from "node:http";
+import { get, type RequestListener, type Server } from "node:http";
 import { connect } from "node:net";
 import express from "express";
 import { pino } from "pino";
@@ -105,6 +105,22 @@ describe("/metrics", () => {
 
   it("is open to this machine without a token", async () => {
     expect(await ask(undefined, {})).toBe(200);
+  });
+
+  it("is not open to a web page whose name was pointed to this machine", async () => {
+    const port = await listen(express().get("/metrics", operatorsOnly(undefined), (_, response) => response.send("m")));
+    const statusAs = (host: string) =>
+      new Promise<number | undefined>((resolve, reject) => {
+        const call = get({ port, host: "127.0.0.1", path: "/metrics", headers: { host } }, (response) => {
+          response.resume();
+          resolve(response.statusCode);
+        });
+        call.on("error", reject);
+      });
+    for (const host of ["attacker.example", `attacker.example:${port}`, "127.0.0.1.attacker.example"]) {
+      expect(await statusAs(host)).toBe(403);
+    }
+    for (const host of [`localhost:${port}`, "127.0.0.1", `[::1]:${port}`]) expect(await statusAs(host)).toBe(200);
   });
 
   it.each(["x-forwarded-for", "forwarded", "x-real-ip"])("is not open to what a proxy passes on (%s)", async (name) => {

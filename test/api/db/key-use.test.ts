@@ -1,5 +1,5 @@
-/** When a key was used, as its wallet sees it: noted once a minute, and no request waits for it. */
-import { afterAll, expect, it } from "vitest";
+/** A wallet's keys: how many rows they leave, and when one was used, which is noted once a minute while no request waits for it. */
+import { afterAll, describe, expect, it } from "vitest";
 import { Keys } from "../../../api/account/keys.ts";
 import { ownDatabase } from "../../support/database.ts";
 
@@ -40,4 +40,32 @@ it("begins anew with a new key", async () => {
   const keys = new Keys(pool);
   await keys.regenerate(wallet);
   expect((await keys.current(wallet))?.lastUsedAt).toBeNull();
+});
+
+describe("keys of one wallet", () => {
+  const one = `0x${"22".repeat(20)}`;
+  const rows = async () =>
+    Number((await pool.query("SELECT count(*) FROM api_key WHERE wallet = $1", [one])).rows[0].count);
+
+  it("made at once, and one after the other, leave one row and one key that works", async () => {
+    const keys = new Keys(pool);
+    const made = await Promise.all(Array.from({ length: 20 }, () => keys.regenerate(one)));
+    made.push(await keys.regenerate(one));
+    const owners = await Promise.all(made.map((key) => keys.owner(key)));
+    expect(owners.filter((owner) => owner !== null)).toHaveLength(1);
+    expect(owners.at(-1)?.wallet).toBe(one);
+    expect(await rows()).toBe(1);
+  });
+
+  it("stay suspended, whether the next one follows or one is revoked between", async () => {
+    const keys = new Keys(pool);
+    await keys.regenerate(one);
+    await keys.setSuspended(one, true);
+    await keys.regenerate(one);
+    expect((await keys.current(one))?.suspended).toBe(true);
+    await keys.revoke(one);
+    await keys.regenerate(one);
+    expect((await keys.current(one))?.suspended).toBe(true);
+    expect(await rows()).toBe(1);
+  });
 });
