@@ -22,18 +22,21 @@ import { chainIdOf, firstLine, noEscrow } from "../verify/chain.ts";
 import { type Finding, findingLine } from "./findings.ts";
 import { startProxy } from "./proxy.ts";
 
-const USAGE = `cmi-client proxy --base-url URL --rpc URL --escrow ADDRESS [options]
+const USAGE = `cmi-client proxy --base-url URL --escrow ADDRESS [options]
   A local OpenAI endpoint that checks each reply, and each charge for it, on the chain.
   --port N            default 4141; 0 for a free one
   --wallet ADDRESS    whose credits are spent; WALLET_PRIVATE_KEY instead lets it dispute by itself
   --key-file FILE     the authorization key: each request's maximum is signed with it
   --max-credits N     most credits that one request may cost; needs --key-file
   --json              findings as JSON, a line each
-  SERVICE_API_KEY     the API key of requests that bring none
+  SERVICE_API_KEY     the service's key, for programs that send the endpoint's own key
+  PROXY_API_KEY       that own key; without it one is made and printed
 
-cmi-client authorize --rpc URL --escrow ADDRESS --key-file FILE [--daily-limit N]
+cmi-client authorize --escrow ADDRESS --key-file FILE [--daily-limit N]
   Makes an authorization key, writes it to FILE, and registers it on the chain with the wallet of WALLET_PRIVATE_KEY.
   --daily-limit N     credits that may be locked on a UTC day
+
+RPC_URL               a node of the settlement chain; or --rpc URL, where the URL holds no key: every user can see it
 
 Exit status: 0 done, 1 it failed, 2 the options are wrong.`;
 
@@ -59,15 +62,13 @@ async function run(argv: string[], env: NodeJS.ProcessEnv): Promise<void> {
   if (values.help) return console.log(USAGE);
   if (more.length > 0 || (command !== "proxy" && command !== "authorize"))
     throw new UsageError("name a command: proxy or authorize");
-  const given = (name: "rpc" | "escrow" | "base-url" | "key-file"): string => {
+  const given = (name: "escrow" | "base-url" | "key-file"): string => {
     const value = values[name];
     if (value === undefined) throw new UsageError(`--${name} is missing`);
     return value;
   };
-  const rpcUrl = given("rpc");
-  const fault = nodeUrlFault(rpcUrl, "--rpc");
-  if (fault !== null) throw new UsageError(fault);
-  redactOutput(redactor(secretsOfUrl(rpcUrl, "--rpc")), [process.stderr]);
+  const rpcUrl = nodeUrl(values.rpc, env["RPC_URL"]);
+  redactOutput(redactor(secretsOfUrl(rpcUrl, "RPC_URL")), [process.stderr]);
   const escrow = address(given("escrow"), "--escrow");
   const signer = env["WALLET_PRIVATE_KEY"]
     ? privateKeyToAccount(privateKey(env["WALLET_PRIVATE_KEY"], "WALLET_PRIVATE_KEY"))
@@ -96,7 +97,7 @@ async function run(argv: string[], env: NodeJS.ProcessEnv): Promise<void> {
     throw new UsageError("--max-credits needs --key-file: it is signed");
   if (keyFile !== undefined && wallet === undefined) throw new UsageError("--wallet is missing: the key signs for it");
   const print = (finding: Finding) => console.error(values.json ? JSON.stringify(finding) : findingLine(finding));
-  const { url, close } = await startProxy({
+  const { url, localKey, close } = await startProxy({
     baseUrl,
     rpcUrl,
     escrow,
@@ -106,8 +107,10 @@ async function run(argv: string[], env: NodeJS.ProcessEnv): Promise<void> {
     ...(keyFile !== undefined && { authorizationKey: privateKey(readFileSync(keyFile, "utf8").trim(), "--key-file") }),
     ...(maxCredits !== undefined && { maxCredits }),
     ...(env["SERVICE_API_KEY"] && { apiKey: env["SERVICE_API_KEY"] }),
+    ...(env["PROXY_API_KEY"] && { localKey: env["PROXY_API_KEY"] }),
   });
   console.log(`Listening on ${url}`);
+  if (localKey !== null && !env["PROXY_API_KEY"]) console.log(`API key for your programs: ${localKey}`);
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
     process.once(signal, () => {
       // Checks keep the process alive: a dispute that is due then is still opened.
@@ -163,6 +166,20 @@ async function authorize(
     }
   }
   return { key, transactions };
+}
+
+/** The node's URL. One that holds a key is not taken from the arguments, which every user of the machine can read (`ps`). */
+function nodeUrl(argument: string | undefined, variable: string | undefined): string {
+  const url = argument ?? variable;
+  const name = argument === undefined ? "RPC_URL" : "--rpc";
+  if (url === undefined || url === "")
+    throw new UsageError("RPC_URL is missing: set it to a node of the settlement chain");
+  const fault = nodeUrlFault(url, name);
+  if (fault !== null) throw new UsageError(fault);
+  if (argument !== undefined && secretsOfUrl(url, name).length > 0) {
+    throw new UsageError("--rpc holds a key, which every user of this machine can read: set RPC_URL instead");
+  }
+  return url;
 }
 
 function address(text: string, name: string): Address {

@@ -1,12 +1,16 @@
 /** A local OpenAI endpoint that checks what it passes on, for programs in any language. */
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { type VerifiedFetch, type VerifiedOptions, verified } from "./verified.ts";
 
-/** `baseUrl`: the service with its `/v1`. `apiKey`: used where a request brings none. `port`: 0 for a free one. */
-export type ProxyOptions = VerifiedOptions & { baseUrl: string; apiKey?: string; port?: number };
+/**
+ * `baseUrl`: the service with its `/v1`. `apiKey`: the service's key, used where a request brings `localKey`: every user of this machine can reach
+ * the endpoint, and only who knows that key may spend. Without a `localKey` one is made. `port`: 0 for a free one.
+ */
+export type ProxyOptions = VerifiedOptions & { baseUrl: string; apiKey?: string; localKey?: string; port?: number };
 
 /** As the service's own limit. */
 const MOST_BODY = 4 * 1024 * 1024;
@@ -24,24 +28,29 @@ const NOT_PASSED = new Set([
   "expect",
 ]);
 
-/** Starts the endpoint on this machine only. `close` takes no more requests, and resolves when those that came have ended. */
-export async function startProxy({ baseUrl, apiKey, port = 4141, ...options }: ProxyOptions) {
+/**
+ * Starts the endpoint on this machine only. `localKey`: what programs send as their API key; null where each brings one of the service. `close`
+ * takes no more requests, and resolves when those that came have ended.
+ */
+export async function startProxy({ baseUrl, apiKey, localKey: chosen, port = 4141, ...options }: ProxyOptions) {
   const send = verified(options);
   const base = baseUrl.replace(/\/+$/, "");
+  const localKey = apiKey === undefined ? null : (chosen ?? `local_${randomBytes(24).toString("base64url")}`);
+  const keys = localKey === null || apiKey === undefined ? null : { localKey, apiKey };
   const server = createServer((request, response) => {
     if (!server.listening) {
       // A connection with a request on its way stays open; whoever goes on asking there would keep the process alive.
       response.shouldKeepAlive = false;
       return refuse(response, 503, "service_unavailable", "This endpoint is ending: start it again, then ask again.");
     }
-    answer(request, response, { base, apiKey, send }).catch((error: unknown) => {
+    answer(request, response, { base, keys, send }).catch((error: unknown) => {
       if (response.headersSent) response.destroy();
       else refuse(response, 502, "service_unavailable", failureOf(error, base));
     });
   });
   await new Promise<void>((resolve, reject) => server.once("error", reject).listen(port, "127.0.0.1", resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
-  return { url, fetch: send, close: () => new Promise<void>((resolve) => server.close(() => resolve())) };
+  return { url, localKey, fetch: send, close: () => new Promise<void>((resolve) => server.close(() => resolve())) };
 }
 
 /** Why there is no reply, for a person: fetch says no more than that it failed. */
@@ -51,13 +60,9 @@ function failureOf(error: unknown, base: string): string {
   return `no service answers at ${base}: ${cause.message || cause.code}`;
 }
 
-type Target = { base: string; apiKey: string | undefined; send: VerifiedFetch };
+type Target = { base: string; keys: { localKey: string; apiKey: string } | null; send: VerifiedFetch };
 
-async function answer(
-  request: IncomingMessage,
-  response: ServerResponse,
-  { base, apiKey, send }: Target,
-): Promise<void> {
+async function answer(request: IncomingMessage, response: ServerResponse, { base, keys, send }: Target): Promise<void> {
   // A web page must not spend its visitor's credits: neither with a request of its own, nor under a name that it points to this machine.
   const host = (request.headers.host ?? "").replace(/:\d+$/, "");
   if (request.headers.origin !== undefined || !["127.0.0.1", "localhost"].includes(host)) {
@@ -68,23 +73,44 @@ async function answer(
       "This endpoint is for programs on this machine, not for web pages.",
     );
   }
-  const path = /^\/v1(\/.*)$/.exec(request.url ?? "")?.[1];
-  if (path === undefined) return refuse(response, 404, "route_not_found", "This endpoint has the routes below /v1.");
+  const target = targetOf(base, request.url ?? "");
+  if (target === null) return refuse(response, 404, "route_not_found", "This endpoint has the routes below /v1.");
   const headers = new Headers();
   for (const [name, value] of Object.entries(request.headers)) {
     if (value !== undefined && !NOT_PASSED.has(name)) headers.set(name, String(value));
   }
-  if (!headers.has("authorization") && apiKey !== undefined) headers.set("authorization", `Bearer ${apiKey}`);
+  if (keys !== null) {
+    const given = headers.get("authorization");
+    if (given === null) return refuse(response, 401, "missing_api_key", NO_KEY);
+    if (isSame(given, `Bearer ${keys.localKey}`)) headers.set("authorization", `Bearer ${keys.apiKey}`);
+  }
   const body = await readBody(request);
   if (body === null) return refuse(response, 400, "invalid_request", `The body has more than ${MOST_BODY} bytes.`);
   const gone = new AbortController();
   response.once("close", () => gone.abort());
   const init = { method: request.method ?? "GET", headers, signal: gone.signal, ...(body !== "" && { body }) };
-  const reply = await send(`${base}${path}`, init);
+  const reply = await send(target, init);
   const passed = [...reply.headers].filter(([name]) => !NOT_PASSED.has(name));
   response.writeHead(reply.status, Object.fromEntries(passed));
   if (reply.body === null) response.end();
   else await pipeline(Readable.fromWeb(reply.body as never), response);
+}
+
+const NO_KEY =
+  "Send the key that this endpoint printed at its start: 'Authorization: Bearer local_…'. Every user of this machine can reach it.";
+
+/** Digests have one length, so the comparison says nothing of the key's. */
+function isSame(given: string, expected: string): boolean {
+  const [a, b] = [given, expected].map((text) => createHash("sha256").update(text).digest()) as [Buffer, Buffer];
+  return timingSafeEqual(a, b);
+}
+
+/** Where a request goes; null where that is not below the service's `/v1`, such as `/v1/../app`, in whatever escapes. */
+function targetOf(base: string, path: string): string | null {
+  const below = /^\/v1(\/.*)$/.exec(path)?.[1];
+  if (below === undefined || !URL.canParse(`${base}${below}`)) return null;
+  const [root, target] = [new URL(`${base}/`), new URL(`${base}${below}`)];
+  return target.origin === root.origin && target.pathname.startsWith(root.pathname) ? target.href : null;
 }
 
 async function readBody(request: IncomingMessage): Promise<string | null> {

@@ -28,6 +28,8 @@ let folder: string;
 let keyFile: string;
 let proxy: Part;
 let url: string;
+/** What programs send as their API key. */
+let localKey: string;
 const walletKey = generatePrivateKey();
 const wallet = privateKeyToAccount(walletKey);
 
@@ -86,14 +88,16 @@ describe("proxy", () => {
     proxy = new Part("proxy", process.execPath, [...args, "--key-file", keyFile], { cwd: ROOT, env });
     await proxy.until(async () => /Listening on/.test(proxy.output));
     url = /Listening on (\S+)/.exec(proxy.output)?.[1] as string;
+    await proxy.until(async () => /API key for your programs/.test(proxy.output));
+    localKey = /API key for your programs: (\S+)/.exec(proxy.output)?.[1] as string;
   });
 
   const text = JSON.stringify(chat(MODEL, "Say hello to 東京."));
+  const headers = () => ["-H", "content-type: application/json", "-H", `authorization: Bearer ${localKey}`];
 
   it("answers curl, plain and streamed", async () => {
     const curl = async (body: string) =>
-      (await run("curl", ["-sS", "-N", `${url}/chat/completions`, "-H", "content-type: application/json", "-d", body]))
-        .stdout;
+      (await run("curl", ["-sS", "-N", `${url}/chat/completions`, ...headers(), "-d", body])).stdout;
     expect(JSON.parse(await curl(text)).choices[0].message.content).toMatch(/\w/);
     const streamed = await curl(JSON.stringify(chat(MODEL, "Say hello.", { stream: true })));
     expect(streamed).toMatch(/^data: \{.*data: \[DONE\]\n\n$/s);
@@ -103,10 +107,10 @@ describe("proxy", () => {
     const program = `
 import http.client, json, sys
 connection = http.client.HTTPConnection("127.0.0.1", int(sys.argv[1]))
-connection.request("POST", "/v1/chat/completions", sys.argv[2].encode(), {"content-type": "application/json"})
+connection.request("POST", "/v1/chat/completions", sys.argv[2].encode(), {"content-type": "application/json", "authorization": "Bearer " + sys.argv[3]})
 reply = connection.getresponse()
 print(reply.status, json.loads(reply.read())["choices"][0]["message"]["content"])`;
-    const { stdout } = await run("python3", ["-c", program, new URL(url).port, text]);
+    const { stdout } = await run("python3", ["-c", program, new URL(url).port, text, localKey]);
     expect(stdout).toMatch(/^200 \w/);
   });
 
@@ -120,7 +124,7 @@ print(reply.status, json.loads(reply.read())["choices"][0]["message"]["content"]
     expect(proxy.output).not.toMatch(/"kind"/);
   });
 
-  it("is not there for web pages, nor for anybody else's name of this machine", async () => {
+  it("is not there for other users, for web pages, nor for anybody else's name of this machine", async () => {
     const post = (headers: string[]) =>
       run("curl", [
         "-sS",
@@ -133,13 +137,15 @@ print(reply.status, json.loads(reply.read())["choices"][0]["message"]["content"]
         "-d",
         text,
       ]);
+    expect((await post([])).stdout).toBe("401");
+    expect((await post([`authorization: Bearer ${localKey}x`])).stdout).toBe("401");
     expect((await post(["origin: https://example.com"])).stdout).toBe("403");
     expect((await post(["host: example.com"])).stdout).toBe("403");
   });
 
   it("answers what was asked when it is told to end, and ends when that job is settled", async () => {
     const body = JSON.stringify(chat(MODEL, "Write. [[tokens:60]]", { stream: true }));
-    const headers = { "content-type": "application/json" };
+    const headers = { "content-type": "application/json", authorization: `Bearer ${localKey}` };
     const reply = await fetch(`${url}/chat/completions`, { method: "POST", headers, body });
     proxy.child.kill("SIGTERM");
     expect(await reply.text()).toMatch(/data: \[DONE\]\n\n$/);

@@ -93,6 +93,17 @@ it("says that the address is no escrow", async () => {
   }
 });
 
+it("takes no key of a node from its arguments, which every user of the machine can read", async () => {
+  const args = ["proxy", "--escrow", ESCROW, "--base-url", "http://127.0.0.1:9/v1", "--port", "0"];
+  for (const url of ["https://node.example/v3/0123456789abcdef0123", "https://me:secret-word@node.example"]) {
+    const { code, stderr } = await run(...args, "--rpc", url);
+    expect(stderr).toMatch(/^cmi-client: --rpc holds a key, .*: set RPC_URL instead/);
+    expect(stderr).not.toMatch(/0123456789abcdef0123|secret-word/);
+    expect(code).toBe(2);
+  }
+  expect((await run(...args)).stderr).toMatch(/^cmi-client: RPC_URL is missing/);
+});
+
 it("does not start an endpoint for what is no address of a service", async () => {
   const args = ["proxy", "--rpc", DEAD, "--escrow", ESCROW, "--port", "0"];
   for (const baseUrl of ["service.example/v1", "localhost:8080/v1"]) {

@@ -179,6 +179,57 @@ it("the local endpoint says which service it could not reach", async () => {
   }
 });
 
+describe("the local endpoint with a key of the service", () => {
+  type Asked = { url: string; key: string | null };
+  const asked: Asked[] = [];
+  const service: typeof globalThis.fetch = async (input, init) => {
+    asked.push({ url: String(input), key: new Headers(init?.headers).get("authorization") });
+    return new Response("{}");
+  };
+  const options = {
+    baseUrl: "http://service.example/v1",
+    apiKey: "svc_live_x",
+    port: 0,
+    rpcUrl: URL,
+    escrow: ESCROW,
+  } as const;
+  let proxy: Awaited<ReturnType<typeof startProxy>>;
+  beforeEach(async () => {
+    asked.length = 0;
+    proxy = await startProxy({ ...options, fetch: service });
+  });
+  afterEach(() => proxy.close());
+  /** As it is written: fetch would resolve the path before. */
+  const ask = async (path: string, authorization?: string): Promise<number | undefined> => {
+    const { hostname, port } = new globalThis.URL(proxy.url);
+    const call = get({ hostname, port, path, headers: { ...(authorization && { authorization }) }, agent: false });
+    const [reply] = (await once(call, "response")) as [IncomingMessage];
+    await once(reply.resume(), "end");
+    return reply.statusCode;
+  };
+
+  it("spends only for programs that know its own key", async () => {
+    expect(await ask("/v1/models")).toBe(401);
+    expect(asked).toEqual([]);
+    expect(await ask("/v1/models", `Bearer ${proxy.localKey}`)).toBe(200);
+    expect(await ask("/v1/models", "Bearer svc_live_other")).toBe(200);
+    expect(asked.map(({ key }) => key)).toEqual(["Bearer svc_live_x", "Bearer svc_live_other"]);
+  });
+
+  it.each(["/v1/../app/api/session", "/v1/%2e%2e/app", "/v1/x/../../app", "/v1/..\\app", "/v1x", "/app"])(
+    "takes its key nowhere but below /v1: %s",
+    async (path) => {
+      expect(await ask(path, `Bearer ${proxy.localKey}`)).toBe(404);
+      expect(asked).toEqual([]);
+    },
+  );
+
+  it("passes on what is below it, as it is", async () => {
+    expect(await ask("/v1/jobs?limit=2&before=job_%31", `Bearer ${proxy.localKey}`)).toBe(200);
+    expect(asked[0]?.url).toBe("http://service.example/v1/jobs?limit=2&before=job_%31");
+  });
+});
+
 it("the local endpoint ends after the answers that are due, whoever asks on", async () => {
   const [asked, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<Response>()];
   const slow: typeof globalThis.fetch = () => {
