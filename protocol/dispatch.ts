@@ -52,6 +52,9 @@ const responseFormatSchema = z.discriminatedUnion("type", [
   z.object({ type: z.literal("json_schema"), json_schema: z.record(z.string(), z.unknown()) }),
 ]);
 
+/** A 64-bit integer: a number, or in digits where a double could not hold it. */
+const int64 = z.union([z.int(), z.string().regex(/^-?[1-9]\d{15,18}$/, "not the digits of a large 64-bit integer")]);
+
 /** The chat request as a backend gets it: validated by the gateway, limits resolved. */
 const chatRequestSchema = z.object({
   messages: z.array(messageSchema).min(1),
@@ -64,11 +67,20 @@ const chatRequestSchema = z.object({
   top_k: z.number().int().optional(),
   min_p: z.number().optional(),
   repetition_penalty: z.number().optional(),
-  seed: z.number().int().optional(),
+  seed: int64.optional(),
   response_format: responseFormatSchema.optional(),
   reasoning_effort: z.string().max(20).optional(),
 });
 export type ChatRequest = z.infer<typeof chatRequestSchema>;
+
+/** A chat request as JSON for a model server: a seed is a number there, with all of its digits. */
+export function chatRequestJson({
+  seed,
+  ...fields
+}: Pick<ChatRequest, "messages" | "seed"> & Record<string, unknown>): string {
+  const json = JSON.stringify(fields);
+  return seed === undefined ? json : `${json.slice(0, -1)},"seed":${seed}}`;
+}
 
 /** What a worker must have declared to be given the request. */
 export function needsOf({ response_format, reasoning_effort }: Omit<ChatRequest, "max_tokens">): Ability[] {

@@ -47,6 +47,11 @@ const stop = z
   )
   .nullish();
 
+const [LEAST_INT64, MOST_INT64] = [-(2n ** 63n), 2n ** 63n - 1n];
+/** The body's reader gives integers that a double cannot hold as a bigint. */
+const isInt64 = (value: unknown): value is bigint =>
+  typeof value === "bigint" && value >= LEAST_INT64 && value <= MOST_INT64;
+
 /** Largest JSON schema, in characters of JSON. */
 const SCHEMA_LENGTH = 65_536;
 const EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh"] as const;
@@ -112,9 +117,17 @@ export const chatBodySchema = z.object(
     ),
     repetition_penalty: number(0, 2, "Above 1 discourages repetition, where the model server takes it."),
     seed: z
-      .int("must be a whole number")
-      .nullish()
-      .meta({ description: "Asks for the same answer again; not guaranteed with distributed inference." }),
+      .unknown()
+      .refine(
+        (value) => value == null || Number.isSafeInteger(value) || isInt64(value),
+        `must be a whole number from ${LEAST_INT64} to ${MOST_INT64}`,
+      )
+      .meta({
+        description: "Any 64-bit integer. Asks for the same answer again; not guaranteed with distributed inference.",
+        type: ["integer", "null"],
+        format: "int64",
+      })
+      .optional(),
     response_format: responseFormat.meta({
       description:
         "Form of the answer: `text` (default), `json_object`, or `json_schema` with a schema. Other than text only where the model's " +
@@ -186,9 +199,10 @@ export type ChatBody = {
 /** Validates a request body. Throws `invalid_request` with the offending field. */
 export function parseChatBody(body: unknown): ChatBody {
   const parsed = validate(chatRequestSchema, withoutMoreThanOneBadMessage(body));
-  const { stop, temperature, top_p, top_k, min_p, seed, response_format, reasoning_effort } = parsed;
+  const { stop, temperature, top_p, top_k, min_p, response_format, reasoning_effort } = parsed;
   const { frequency_penalty, presence_penalty, repetition_penalty } = parsed;
-  const sampling = { temperature, top_p, top_k, min_p, seed, frequency_penalty, presence_penalty, repetition_penalty };
+  const sampling = { temperature, top_p, top_k, min_p, frequency_penalty, presence_penalty, repetition_penalty };
+  const seed = parsed.seed as number | bigint | null | undefined;
   const stops = typeof stop === "string" ? [stop] : stop;
   return {
     model: parsed.model,
@@ -203,6 +217,7 @@ export function parseChatBody(body: unknown): ChatBody {
       ...(reasoning_effort != null && { reasoning_effort }),
       ...(stops && stops.length > 0 && { stop: stops }),
       ...given(sampling),
+      ...(seed != null && { seed: typeof seed === "bigint" ? String(seed) : seed }),
     },
   };
 }

@@ -120,7 +120,7 @@ export function parseJson(bytes: Buffer): unknown {
   if (bytes.length === 0) return {};
   const text = new TextDecoder().decode(bytes);
   try {
-    return JSON.parse(text);
+    return withExactSeed(JSON.parse(text), text);
   } catch (error) {
     // The parser's message quotes the body; of it, only the place is passed on.
     const found = / at position (\d+)/.exec((error as Error).message)?.[1];
@@ -130,6 +130,20 @@ export function parseJson(bytes: Buffer): unknown {
       `The body is not valid JSON${where}: check its quotes, commas and brackets, and that it is not cut off.`,
     );
   }
+}
+
+/** Reads `text` again where its `seed` is an integer that a double cannot hold: that becomes a bigint with all of its digits. */
+function withExactSeed(value: unknown, text: string): unknown {
+  const { seed } = Object(value);
+  if (!Number.isInteger(seed) || Number.isSafeInteger(seed)) return value;
+  const seeds = new Map<unknown, bigint>();
+  const note = function (this: unknown, key: string, one: unknown, { source }: { source: string }) {
+    if (key === "seed" && Number.isInteger(one))
+      seeds.set(this, BigInt(/^-?\d+$/.test(source) ? source : (one as number)));
+    return one;
+  };
+  const again = JSON.parse(text, note as Parameters<typeof JSON.parse>[1]);
+  return { ...again, seed: seeds.get(again) };
 }
 
 /** `line 3, column 7`. */

@@ -2,7 +2,7 @@ import { SpanKind } from "@opentelemetry/api";
 import { createParser } from "eventsource-parser";
 import { Agent, type Dispatcher, request as send } from "undici";
 import { z } from "zod";
-import type { ChatRequest, FinishReason } from "../../protocol/dispatch.ts";
+import { type ChatRequest, chatRequestJson, type FinishReason } from "../../protocol/dispatch.ts";
 import { kindOf, markFailed, startSpan, traceHeaders } from "../../shared/tracing.ts";
 import {
   type Backend,
@@ -44,7 +44,7 @@ export class OpenAiBackend implements Backend {
   async *generate(model: string, request: ChatRequest, signal: AbortSignal): Pieces {
     const attributes = { "gen_ai.operation.name": "chat", "gen_ai.request.model": model, "server.address": this.name };
     const span = startSpan("chat", { kind: SpanKind.CLIENT, attributes });
-    const body = JSON.stringify({ ...request, model, stream: true, stream_options: { include_usage: true } });
+    const body = chatRequestJson({ ...request, model, stream: true, stream_options: { include_usage: true } });
     try {
       yield* this.#answer({ body, trace: traceHeaders(span) }, signal);
     } catch (error) {
