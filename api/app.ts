@@ -24,7 +24,13 @@ export function createApp(gateway: Gateway): Express {
   const shared = {
     bodies: new Bodies(),
     output: outputRoute(jobReader, jobs.store, jobs.cipher),
-    dispute: disputeRoute(jobReader, gateway.desk, jobs.times.arbitration),
+    dispute: disputeRoute({
+      reader: jobReader,
+      desk: gateway.desk,
+      store: jobs.store,
+      cipher: jobs.cipher,
+      arbitrationSeconds: jobs.times.arbitration,
+    }),
   };
   const app = express();
   app.disable("x-powered-by");

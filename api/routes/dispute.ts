@@ -1,10 +1,13 @@
+import { createHash } from "node:crypto";
 import type { RequestHandler } from "express";
 import type { Hex } from "viem";
 import { z } from "zod";
 import { fromProofHash, toProofHash } from "../../protocol/answer-hash.ts";
 import { fromApiJobId } from "../../protocol/job-id.ts";
+import type { Cipher } from "../../shared/cipher.ts";
+import type { JobStore } from "../db/jobs.ts";
 import type { DisputeDesk } from "../disputes/desk.ts";
-import type { JobReader } from "../jobs/job-reader.ts";
+import { type JobReader, readAnswer } from "../jobs/job-reader.ts";
 import { contentHash, jobId, txHash } from "../schemas/primitives.ts";
 import { clientOf, setJobHeaders, validate } from "./request.ts";
 
@@ -23,7 +26,7 @@ export const disputeBodySchema = z.object(
   "must be a JSON object",
 );
 
-/** Its answer; the same keys whether or not a dispute was opened. */
+/** Its answer; the same keys whether or not a dispute was opened, and `note` where there is something to say. */
 export const disputeSchema = z
   .object({
     job_id: jobId,
@@ -34,11 +37,33 @@ export const disputeSchema = z
       .nullable()
       .meta({ description: "Transaction that opened the dispute; null if none was opened." }),
     arbitration_window_hours: z.int().meta({ description: "Hours in which the arbiters rule.", examples: [24] }),
+    note: z.string().optional().meta({ description: "What probably made the hashes differ, where that can be seen." }),
   })
   .meta({ description: "What came of a dispute." });
 
+/** What tools add to the end of a text that they hash: `echo`, and editors. */
+const LINE_ENDS = ["\n", "\r\n"];
+
+/** What probably happened, if the hash is that of the kept answer with a line break at its end. */
+function noteOf(receivedHash: Hex, kept: string | null): string | null {
+  const hashOf = (text: string): Hex => `0x${createHash("sha256").update(text).digest("hex")}`;
+  if (kept === null || !LINE_ENDS.some((end) => hashOf(kept + end) === receivedHash)) return null;
+  return (
+    "your_hash is that of the worker's text with a line break at its end, which tools such as echo and text editors add: you have " +
+    "probably received the text that was signed, and the arbiters will see that too. Hash the text without it."
+  );
+}
+
+type DisputeRoute = {
+  reader: JobReader;
+  desk: DisputeDesk;
+  store: JobStore;
+  cipher: Cipher;
+  arbitrationSeconds: number;
+};
+
 /** `POST /v1/jobs/{job_id}/dispute`. The request counts from its arrival, however long its body or the settlement take. */
-export function disputeRoute(reader: JobReader, desk: DisputeDesk, arbitrationSeconds: number): RequestHandler {
+export function disputeRoute({ reader, desk, store, cipher, arbitrationSeconds }: DisputeRoute): RequestHandler {
   return async (request, response) => {
     const { wallet } = clientOf(request);
     const body = validate(disputeBodySchema, request.body);
@@ -47,6 +72,8 @@ export function disputeRoute(reader: JobReader, desk: DisputeDesk, arbitrationSe
     const id = fromApiJobId(job.id) as Hex;
     setJobHeaders(response, job);
     const result = await desk.request({ jobId: id, wallet, stored, row }, receivedHash, request.arrivedAt);
+    const kept = result.kind === "opened" && stored !== null ? await readAnswer(store, cipher, stored) : null;
+    const note = noteOf(receivedHash, kept?.text ?? null);
     const after = (await reader.get(job.id, wallet)).job;
     setJobHeaders(response, after);
     response.json({
@@ -57,6 +84,7 @@ export function disputeRoute(reader: JobReader, desk: DisputeDesk, arbitrationSe
       dispute_tx: result.kind === "opened" ? result.tx : null,
       // Test deployments shorten the window; a client is told whole hours.
       arbitration_window_hours: Math.ceil(arbitrationSeconds / 3_600),
+      ...(note !== null && { note }),
     });
   };
 }

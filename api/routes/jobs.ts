@@ -7,7 +7,7 @@ import type { JobStore } from "../db/jobs.ts";
 import { ApiError } from "../errors.ts";
 import { type FoundJob, type JobObject, type JobReader, readAnswer } from "../jobs/job-reader.ts";
 import { statementOf } from "./completion.ts";
-import { clientOf, setJobHeaders, validate } from "./request.ts";
+import { clientOf, setJobHeaders, validateQuery } from "./request.ts";
 
 // Text never holds a NUL: PostgreSQL has no such character.
 const text = z
@@ -49,7 +49,7 @@ export const jobsQuerySchema = z.object({
 /** `GET /v1/jobs` and `GET /v1/jobs/{job_id}`. `show`: how a job of the list is shown. */
 export function jobRoutes(reader: JobReader, show: (found: FoundJob) => JobObject = ({ job }) => job): Router {
   const list: RequestHandler = async (request, response) => {
-    const query = validate(jobsQuerySchema, request.query);
+    const query = validateQuery(jobsQuerySchema, request.query);
     const { data, cursor } = await reader.list({ ...query, wallet: clientOf(request).wallet });
     response.json({ object: "list", data: data.map(show), has_more: cursor !== null, next_cursor: cursor });
   };

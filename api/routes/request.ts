@@ -5,7 +5,7 @@ import type { z } from "zod";
 import { IPV6_CLIENT_BITS } from "../../shared/connections.ts";
 import type { Keys } from "../account/keys.ts";
 import type { Balances } from "../chain/balances.ts";
-import { ApiError, type ErrorCode } from "../errors.ts";
+import { ApiError, type ErrorCode, quoted } from "../errors.ts";
 import type { JobObject } from "../jobs/job-reader.ts";
 
 export type Client = { wallet: `0x${string}`; keyCreatedAt: Date };
@@ -92,6 +92,20 @@ export function validate<T extends z.ZodType>(
     param === "" ? `The body ${message}` : `${param}: ${message}`,
     param === "" ? {} : { param },
   );
+}
+
+/**
+ * Parses the query of a list as `validate` does. Throws also for a parameter that the list does not have: a client that pages with another API's
+ * (`starting_after`) would get the first page for ever.
+ */
+export function validateQuery<T extends z.ZodObject>(schema: T, query: Request["query"]): z.output<T> {
+  const names = Object.keys(schema.shape);
+  const unknown = Object.keys(query).find((name) => !names.includes(name));
+  if (unknown === undefined) return validate(schema, query);
+  const known = names.length === 0 ? "it takes none" : `it takes ${names.join(", ")}`;
+  throw new ApiError("invalid_request", `This list has no query parameter ${quoted(unknown)}; ${known}.`, {
+    param: unknown.slice(0, QUOTED),
+  });
 }
 
 const QUOTED = 40;

@@ -1,4 +1,5 @@
 import { type RequestHandler, Router } from "express";
+import { z } from "zod";
 import {
   createWebhook,
   deleteWebhook,
@@ -6,7 +7,10 @@ import {
   newWebhookSchema,
   type WebhookContext,
 } from "../webhooks/receivers.ts";
-import { clientOf, validate } from "./request.ts";
+import { clientOf, validate, validateQuery } from "./request.ts";
+
+/** All webhooks are on one page. */
+const noQuery = z.object({});
 
 /** `POST`, `GET` and `DELETE /v1/webhooks` (specification, "Endpoints"). Webhooks belong to the wallet, not to its key. */
 export function webhookRoutes(context: WebhookContext): Router {
@@ -16,6 +20,7 @@ export function webhookRoutes(context: WebhookContext): Router {
   };
 
   const list: RequestHandler = async (request, response) => {
+    validateQuery(noQuery, request.query);
     const data = await listWebhooks(context, clientOf(request).wallet);
     response.json({ object: "list", data, has_more: false, next_cursor: null });
   };

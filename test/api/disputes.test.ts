@@ -172,3 +172,12 @@ it("outcomes are counted for the operator", async () => {
   for (const outcome of ["opened", "equal", "expired", "already_open"])
     expect(text).toMatch(new RegExp(`gateway_disputes_total\\{outcome="${outcome}"\\} [1-9]`));
 });
+
+it("a client that hashed a line break with the text opens its dispute, and is told what probably happened", async () => {
+  for (const end of ["\n", "\r\n"]) {
+    const { id, text } = await scene.settledJob(MODEL);
+    const { body } = await scene.dispute(id, hashOf(text + end));
+    expect(body).toMatchObject({ dispute_opened: true, your_hash: hashOf(text + end), worker_hash: hashOf(text) });
+    expect(body.note).toMatch(/line break at its end/);
+  }
+});
