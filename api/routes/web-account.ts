@@ -1,5 +1,5 @@
 /** What the signed-in wallet sees of its account, and its API key. Below /app/api; `session` guards each route. */
-import { type RequestHandler, Router } from "express";
+import { type Request, type RequestHandler, type Response, Router } from "express";
 import { type Address, zeroAddress } from "viem";
 import { z } from "zod";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
@@ -123,9 +123,26 @@ const CSV_COLUMNS: Record<string, (found: FoundJob) => string | number | null> =
   answer_seconds: answerSeconds,
 };
 
-/** `GET /jobs.csv` with the filters of `GET /jobs`: all matching jobs, newest first, as RFC 4180, streamed page by page. */
+/**
+ * `GET /jobs.csv` with the filters of `GET /jobs`: all matching jobs, newest first, as RFC 4180, streamed page by page. One export of a wallet runs
+ * at a time: each reads all of its jobs.
+ */
 function usageCsv({ jobReader: jobs }: Gateway): RequestHandler {
+  const exporting = new Set<Address>();
   return async (request, response) => {
+    const { wallet } = clientOf(request);
+    if (exporting.has(wallet)) {
+      throw new ApiError("conflict", "An export of this wallet's jobs is running: wait for its end.");
+    }
+    exporting.add(wallet);
+    try {
+      await exportJobs(request, response);
+    } finally {
+      exporting.delete(wallet);
+    }
+  };
+
+  async function exportJobs(request: Request, response: Response): Promise<void> {
     const { after, ...filters } = validate(csvQuery, request.query);
     const query = { ...filters, wallet: clientOf(request).wallet, limit: CSV_PAGE };
     // With an id above all, a lone `after` bounds the list too, and does not begin it.
@@ -142,7 +159,7 @@ function usageCsv({ jobReader: jobs }: Gateway): RequestHandler {
       page = await jobs.list({ ...query, ...bounds, before: page.cursor });
     }
     response.end();
-  };
+  }
 }
 
 function csvLine(found: FoundJob): string {

@@ -26,6 +26,7 @@ import {
 import { findJob } from "../db/jobs.ts";
 import { paced, type Reader } from "../db/pool.ts";
 import { ApiError, quoted, WebError } from "../errors.ts";
+import { AnswerCache } from "./answer-cache.ts";
 import { EVENTS_SHOWN, JOBS_SHOWN, showEvent, showJob, shown } from "./web-network.ts";
 
 type RawTransaction = { hash: Hex; from: Hex; to: Hex | null; input: Hex; value: Hex; gas: Hex };
@@ -37,6 +38,11 @@ const LATEST_TRANSACTIONS = 12;
 /** Events among which the latest jobs and transactions are looked for; a full batch has some 150. */
 const LATEST_EVENTS = 600;
 const BLOCK_EVENTS = 5_000;
+/** A mined transaction stays as it is, unless a reorganisation replaces it; more of a job's are still to come. */
+const MINED_MS = 5_000;
+const JOB_MS = 1_000;
+/** All answers that are kept of transactions, and of jobs. */
+const KEPT_BYTES = 16 * 1024 * 1024;
 
 /**
  * The explorer's reads. The index says which transactions are the protocol's; their contents come from the node.
@@ -53,20 +59,30 @@ export function explorerRoutes({ rpc, head, reader, contracts }: Parts): Router 
   const workersKnown = paced(() => listWorkers(reader));
   const operatorsKnown = paced(() => listOperators(reader));
   const readTransaction = (hash: Hex, withInput = false) => transactionOf(rpc, hash, { ours, escrow, withInput });
+  const transactions = new AnswerCache<{ status: string }>({
+    keptMs: ({ status }) => (status === "pending" ? 0 : MINED_MS),
+    bytes: KEPT_BYTES,
+  });
+  const jobs = new AnswerCache({ keptMs: () => JOB_MS, bytes: KEPT_BYTES });
   const transaction: RequestHandler = async (request, response) => {
     const hash = String(request.params.hash).toLowerCase();
     if (!/^0x[0-9a-f]{64}$/.test(hash)) {
       throw new WebError("transaction_not_found", `'${hash}' is not a transaction hash: 0x and 64 hex digits.`);
     }
-    const shown = await readTransaction(hash as Hex, true);
-    if (shown === null) {
+    const answer = await transactions.get(hash, async () => {
+      const shown = await readTransaction(hash as Hex, true);
+      if (shown !== null) return shown;
       throw new WebError("transaction_not_found", `The chain does not know a transaction ${hash} (yet).`);
-    }
-    response.json(shown);
+    });
+    response.type("json").send(answer);
   };
 
   const job: RequestHandler = async (request, response) => {
     const jobId = String(request.params.job_id);
+    response.type("json").send(await jobs.get(jobId, () => readJob(jobId)));
+  };
+
+  const readJob = async (jobId: string) => {
     const id = fromApiJobId(jobId);
     // While the index is being built, what this gateway did itself can still be shown.
     const [row, indexed, stored] = await Promise.all([
@@ -86,8 +102,8 @@ export function explorerRoutes({ rpc, head, reader, contracts }: Parts): Router 
         if (error instanceof RpcTooLong) return null;
         throw error;
       });
-    const transactions = await Promise.all([...new Set(hashes)].map(readShown));
-    response.json({
+    const transactions = await Promise.all([...new Set(hashes)].slice(0, JOB_TRANSACTIONS).map(readShown));
+    return {
       id: jobId,
       wallet: row?.wallet ?? stored?.wallet ?? null,
       model: row?.model ?? stored?.model ?? null,
@@ -99,7 +115,7 @@ export function explorerRoutes({ rpc, head, reader, contracts }: Parts): Router 
       transactions: transactions
         .filter((shown) => shown !== null)
         .toSorted((a, b) => (a.block_number ?? Infinity) - (b.block_number ?? Infinity)),
-    });
+    };
   };
 
   const block: RequestHandler = async (request, response) => {
@@ -183,7 +199,7 @@ export function explorerRoutes({ rpc, head, reader, contracts }: Parts): Router 
     if (!/^0x[0-9a-f]{64}$/.test(hash))
       throw new WebError("not_found", `'${hash}' is not a hash: 0x and 64 hex digits.`);
     const [transaction, found, jobs] = await Promise.all([
-      rpc.request<object | null>("eth_getTransactionByHash", [hash], NODE_MS, RECEIPT_BYTES),
+      rpc.request<object | null>("eth_getTransactionByHash", [hash], NODE_MS, OWN_BYTES),
       readBlock(rpc, hash),
       listJobsBy(reader, "proof_hash", { value: hash, limit: LATEST_JOBS }),
     ]);
@@ -205,8 +221,9 @@ const showAccount = ({ wallet, lastTopupAt, ...account }: AccountRow) => shown(a
 /** What the node itself refuses to say, or says at too great a length, is no fault of the gateway's and no outage. */
 const nodeErrorHandler: ErrorRequestHandler = (error, _request, _response, next) => {
   if (error instanceof RpcTooLong) {
-    const limit = `${RECEIPT_BYTES / 1024 / 1024} MiB`;
-    next(new WebError("too_long", `The chain's answer is longer than ${limit}; ask a node of your own.`, error));
+    next(
+      new WebError("too_long", "The chain's answer is longer than this explorer reads; ask a node of your own.", error),
+    );
   } else if (error instanceof RpcError) {
     next(new WebError("node_refused", `The service's chain node refused the question: ${error.message}`, error));
   } else next(error);
@@ -227,7 +244,7 @@ type RawBlock = {
 /** A block by its number or hash, with how many transactions it has; null if the chain has none. */
 async function readBlock(rpc: Rpc, which: Hex) {
   const method = which.length === 66 ? "eth_getBlockByHash" : "eth_getBlockByNumber";
-  const block = await rpc.request<RawBlock | null>(method, [which, false], NODE_MS, RECEIPT_BYTES);
+  const block = await rpc.request<RawBlock | null>(method, [which, false], NODE_MS, BLOCK_BYTES);
   if (block === null) return null;
   return {
     number: Number(block.number),
@@ -243,8 +260,14 @@ async function readBlock(rpc: Rpc, which: Hex) {
 }
 
 const NODE_MS = 5_000;
-/** A full batch of ours has a third of it. Anyone can name a transaction of his own that logs megabytes. */
-const RECEIPT_BYTES = 2 * 1024 * 1024;
+/** Of a receipt of a call of our contracts: a full batch has a third of it. */
+const OWN_BYTES = 2 * 1024 * 1024;
+/** Of everything else that a node answers. Anyone can name a transaction of his own that logs megabytes. */
+const FOREIGN_BYTES = 256 * 1024;
+/** Of a block with the hashes of its transactions: some 7,000 of them. */
+const BLOCK_BYTES = 512 * 1024;
+/** Transactions of a job that are read: its disputes and their votes can make more. */
+const JOB_TRANSACTIONS = 50;
 
 type Asked = { ours: ReadonlySet<string>; escrow: Address; withInput: boolean };
 
@@ -253,22 +276,25 @@ type Asked = { ours: ReadonlySet<string>; escrow: Address; withInput: boolean };
  * to a reverted call of it, if anything.
  */
 async function transactionOf(rpc: Rpc, hash: Hex, { ours, escrow, withInput }: Asked) {
-  const receipt = await rpc.request<RawReceipt | null>("eth_getTransactionReceipt", [hash], NODE_MS, RECEIPT_BYTES);
-  const readSent = () => rpc.request<RawTransaction | null>("eth_getTransactionByHash", [hash], NODE_MS, RECEIPT_BYTES);
-  const isOurs = (to: Hex | null) => to !== null && ours.has(to.toLowerCase());
+  const sent = await rpc.request<RawTransaction | null>("eth_getTransactionByHash", [hash], NODE_MS, OWN_BYTES);
+  if (sent === null) return null;
+  // What calls our contracts logs what they log, and not megabytes.
+  const isOurs = sent.to !== null && ours.has(sent.to.toLowerCase());
+  const bytes = isOurs ? OWN_BYTES : FOREIGN_BYTES;
+  const receipt = await rpc.request<RawReceipt | null>("eth_getTransactionReceipt", [hash], NODE_MS, bytes);
   if (receipt === null) {
-    const sent = await readSent();
-    if (sent === null) return null;
     const { from, to } = sent;
     const unknown = { block_number: null, timestamp: null, gas_used: null, fee_wei: null, reverted: null };
-    return { hash, status: "pending", from, to, input: isOurs(to) ? sent.input : null, ...unknown, logs: [] };
+    return { hash, status: "pending", from, to, input: isOurs ? sent.input : null, ...unknown, logs: [] };
   }
   const success = receipt.status === "0x1";
   const failedCall = !success && receipt.to?.toLowerCase() === escrow.toLowerCase();
-  const [block, sent] = await Promise.all([
-    rpc.request<{ timestamp: Hex }>("eth_getBlockByNumber", [receipt.blockNumber, false]),
-    failedCall || (withInput && isOurs(receipt.to)) ? readSent() : null,
-  ]);
+  const block = await rpc.request<{ timestamp: Hex }>(
+    "eth_getBlockByNumber",
+    [receipt.blockNumber, false],
+    NODE_MS,
+    BLOCK_BYTES,
+  );
   return {
     hash,
     status: success ? "success" : "reverted",
@@ -278,8 +304,8 @@ async function transactionOf(rpc: Rpc, hash: Hex, { ours, escrow, withInput }: A
     timestamp: Number(block.timestamp),
     gas_used: Number(receipt.gasUsed),
     fee_wei: String(feeOf(receipt)),
-    input: sent?.input ?? null,
-    reverted: failedCall && sent !== null ? await repeat(rpc, sent, receipt.blockNumber) : null,
+    input: failedCall || (withInput && isOurs) ? sent.input : null,
+    reverted: failedCall ? await repeat(rpc, sent, receipt.blockNumber) : null,
     logs: receipt.logs.map(({ address, topics, data, logIndex }) => ({
       address,
       topics,
