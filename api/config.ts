@@ -152,6 +152,9 @@ export const configSchema = z.object({
   FEE_CAP_WEI: whole(500_000_000_000n, 1n).describe(
     "highest fee ever offered, wei per gas. **Choose it for your chain**: below the market nothing is mined",
   ),
+  TRANSACTION_COST_CAP_WEI: whole(10n ** 18n, 1n).describe(
+    "most that one transaction may cost, wei: a node refuses more (geth and Besu 1 ether by default). Batches are smaller while fees are high",
+  ),
   PRIORITY_FEE_WEI: whole(1_000_000_000n, 0n).describe("lowest tip, wei per gas. **Choose it for your chain**"),
 });
 

@@ -109,8 +109,11 @@ export async function startGateway(
       escrow,
       head,
       outbox: new Outbox(pool, account.address),
-      priorityFee: config.PRIORITY_FEE_WEI,
-      feeCap: config.FEE_CAP_WEI,
+      bounds: {
+        leastTip: config.PRIORITY_FEE_WEI,
+        feeCap: config.FEE_CAP_WEI,
+        costCap: config.TRANSACTION_COST_CAP_WEI,
+      },
       replaceAfterMs: config.REPLACE_AFTER_SECONDS * 1000,
       metrics,
       logger,

@@ -185,6 +185,21 @@ export function readReceipt(receipt: RawReceipt): MinedBatch {
   return { hash, blockNumber, blockHash, blockTime, fee, success, eventsByJob, failures };
 }
 
+/** Operations that the contract refuses after their deadline. */
+export const HAS_DEADLINE: ReadonlySet<OperationKind> = new Set(["lock", "lockAuthorized", "complete", "openDispute"]);
+
+/** Operations that the contract takes a second time without effect and without an event. */
+const MAY_BE_SILENT: ReadonlySet<OperationKind> = new Set(["acknowledge", "complete", "finalize"]);
+
+/**
+ * Whether a receipt lacks the logs of its batch, as some nodes' receipts do for a while. A batch that succeeded leaves an event of each operation or
+ * of its failure; `perhaps`: its operations may all have been repetitions, which leave none.
+ */
+export function lacksLogs({ status, logs }: RawReceipt, operations: readonly Operation[]): "no" | "perhaps" | "yes" {
+  if (status !== "0x1" || logs.length > 0 || operations.length === 0) return "no";
+  return operations.every(({ kind }) => MAY_BE_SILENT.has(kind)) ? "perhaps" : "yes";
+}
+
 /** What a transaction cost, wei. It is only shown and counted: what a node leaves out is nothing. */
 export function feeOf({ gasUsed, effectiveGasPrice, l1Fee }: RawReceipt): bigint {
   const number = (hex: unknown): bigint => (isHex(hex) && hex !== "0x" ? BigInt(hex) : 0n);

@@ -7,11 +7,14 @@ import type { Address, Hex } from "viem";
 import { insertJobs, type NewJob, newJobsJson } from "../db/jobs.ts";
 import type { Operation } from "./operations.ts";
 
-/** One signed form of a transaction. */
-export type Variant = { hash: Hex; raw: Hex; maxFee: bigint; priorityFee: bigint };
+/** What a signed transaction offers: how many of its nonce's operations are in it, from the first on, and at what price. */
+export type Offer = { operations: number; gas: bigint; maxFee: bigint; priorityFee: bigint };
 
-/** A transaction of ours, with its variants, oldest first. */
-export type OutboxRow = { nonce: number; gas: bigint; items: Operation[]; variants: Variant[] };
+/** One signed form of a transaction. */
+export type Variant = Offer & { hash: Hex; raw: Hex };
+
+/** What goes out with one nonce: its operations, and its variants, oldest first. The first variant has all operations. */
+export type OutboxRow = { nonce: number; items: Operation[]; variants: Variant[] };
 
 /** In place of the mined hash where another transaction used the nonce. */
 export const VOID: Hex = "0x";
@@ -30,26 +33,27 @@ export class Outbox {
    * Records a new transaction with its first variant, and the jobs whose locks are in it: all of it or nothing. Fails if the nonce
    * is taken: another process sends as this signer.
    */
-  async insert({ nonce, gas, items, variants }: OutboxRow, jobs: readonly NewJob[]): Promise<void> {
-    const { hash, raw, maxFee, priorityFee } = variants[0] as Variant;
+  async insert({ nonce, items, variants }: OutboxRow, jobs: readonly NewJob[]): Promise<void> {
+    const { hash, raw, operations, gas, maxFee, priorityFee } = variants[0] as Variant;
     const transaction = [this.#signer, nonce, JSON.stringify(items), gas];
     const variant = [hash, raw, maxFee.toString(), priorityFee.toString()];
     await this.#pool.query({
       name: "outbox-insert",
       text: `WITH tx AS (INSERT INTO chain_transaction (signer, nonce, items, gas) VALUES ($1, $2, $3, $4) RETURNING signer, nonce),
              jobs AS (${insertJobs("$9")})
-             INSERT INTO chain_transaction_variant (hash, signer, nonce, raw, max_fee, priority_fee)
-             SELECT $5, signer, nonce, $6, $7, $8 FROM tx`,
-      values: [...transaction, ...variant, newJobsJson(jobs)],
+             INSERT INTO chain_transaction_variant (hash, signer, nonce, raw, max_fee, priority_fee, operations, gas)
+             SELECT $5, signer, nonce, $6, $7, $8, $10::integer, $4::bigint FROM tx`,
+      values: [...transaction, ...variant, newJobsJson(jobs), operations],
     });
   }
 
-  /** Records a replacement: same nonce and calldata, higher fee. */
-  async addVariant(nonce: number, { hash, raw, maxFee, priorityFee }: Variant): Promise<void> {
+  /** Records another variant: same nonce, at another price or with fewer operations. */
+  async addVariant(nonce: number, variant: Variant): Promise<void> {
+    const { hash, raw, maxFee, priorityFee, operations, gas } = variant;
     await this.#pool.query(
-      `INSERT INTO chain_transaction_variant (hash, signer, nonce, raw, max_fee, priority_fee) VALUES ($1, $2, $3, $4, $5, $6)
-       ON CONFLICT (hash) DO NOTHING`,
-      [hash, this.#signer, nonce, raw, maxFee.toString(), priorityFee.toString()],
+      `INSERT INTO chain_transaction_variant (hash, signer, nonce, raw, max_fee, priority_fee, operations, gas)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (hash) DO NOTHING`,
+      [hash, this.#signer, nonce, raw, maxFee.toString(), priorityFee.toString(), operations, gas],
     );
   }
 
@@ -132,19 +136,21 @@ export class Outbox {
 
   async #read(where: string, values: unknown[] = []): Promise<OutboxRow[]> {
     const result = await this.#pool.query(
-      `SELECT t.nonce, t.gas, t.items,
-              json_agg(json_build_object('hash', v.hash, 'raw', v.raw, 'maxFee', v.max_fee::text, 'priorityFee', v.priority_fee::text)
+      `SELECT t.nonce, t.items,
+              json_agg(json_build_object('hash', v.hash, 'raw', v.raw, 'maxFee', v.max_fee::text, 'priorityFee', v.priority_fee::text,
+                                         'operations', COALESCE(v.operations, jsonb_array_length(t.items)),
+                                         'gas', COALESCE(v.gas, t.gas)::text)
                        ORDER BY v.created_at) AS variants
        FROM chain_transaction t JOIN chain_transaction_variant v USING (signer, nonce)
        WHERE t.signer = $1 AND ${where} GROUP BY t.signer, t.nonce ORDER BY t.nonce`,
       [this.#signer, ...values],
     );
-    return result.rows.map(({ nonce, gas, items, variants }) => ({
+    return result.rows.map(({ nonce, items, variants }) => ({
       nonce,
-      gas: BigInt(gas),
       items,
       variants: variants.map((variant: Record<keyof Variant, string>) => ({
         ...variant,
+        gas: BigInt(variant.gas),
         maxFee: BigInt(variant.maxFee),
         priorityFee: BigInt(variant.priorityFee),
       })),

@@ -5,10 +5,12 @@
  *       ↓       The queue chooses a batch, which is signed with the next nonce and written to the outbox, with the rows of its new jobs.
  *     recorded  The signed bytes are on disk. A restart begins here with every row that is not mined.
  *       ↓       The bytes are broadcast.
- *     sent      An unclear answer sends the same bytes again. A stuck transaction gets a variant: same nonce and calls, higher fee.
- *       ↓       A receipt of one of the variants is read, and each operation gets its outcome.
+ *     sent      An unclear answer sends the same bytes again. What is refused or stuck gets variants of the same nonce, each on disk before it is
+ *       ↓       sent: at another fee, or with fewer operations, in the end none (offers.ts says when).
+ *       ↓       A receipt of one of the variants is read, and each operation that is in it gets its outcome.
  *     mined     The row names the block. 1,000 blocks later it is deleted.
  *
+ *     mined → queued  The mined variant has fewer operations. The others wait until no reorganisation can bring another variant in its place.
  *     sent → queued   Another transaction used the nonce. The row is closed as `void`, its operations go into another batch.
  *     mined → queued  The batch reverted as a whole. Its operations go into another batch with twice the gas, three times at most.
  *     mined, void → sent  A reorganisation took the transaction back (reorg-watch.ts). The same bytes are brought to their end again.
@@ -18,12 +20,13 @@
 import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 import type { Hex } from "viem";
 import type { NewJob } from "../db/jobs.ts";
-import { batchCalldata, batchGas, type MinedBatch, type Operation, type Outcome, readReceipt } from "./operations.ts";
-import { type OutboxRow, VOID } from "./outbox.ts";
-import { Gathering, MAX_IN_FLIGHT, OperationQueue, Pacer, type Pending } from "./queue.ts";
-import { ReorgWatch, takeBack } from "./reorg-watch.ts";
+import { affordableGas } from "./offers.ts";
+import { HAS_DEADLINE, type MinedBatch, type Operation, type Outcome, readReceipt } from "./operations.ts";
+import { type OutboxRow, type Variant, VOID } from "./outbox.ts";
+import { BatchLimit, Gathering, MAX_IN_FLIGHT, OperationQueue, Pacer, type Pending } from "./queue.ts";
+import { FINAL_BLOCKS, ReorgWatch, takeBack } from "./reorg-watch.ts";
 import type { Rpc } from "./rpc.ts";
-import { Broadcaster, type Sending, type SigningContext, settleNonce, signVariant } from "./transaction.ts";
+import { Broadcaster, firstOffer, type Sending, type SigningContext, settleNonce, signVariant } from "./transaction.ts";
 
 /** A backlog older than this refuses new locks. */
 const BACKLOG_LIMIT_MS = 10_000;
@@ -36,6 +39,8 @@ const UNRECORDED_MS = 500;
 const UNREAD_MS = 1_000;
 /** A batch that reverted as a whole is tried this often. */
 const MAX_TRIES = 3;
+/** How often operations that wait for finality are looked at. */
+const FINALITY_LOOK_MS = 1_000;
 /** Rows of mined transactions are kept this many blocks, for reorganisations. */
 const KEEP_BLOCKS = 1_000;
 /** PostgreSQL's code for a row that exists already. */
@@ -65,6 +70,11 @@ type Waiting = Pending & {
   mined: PromiseWithResolvers<Outcome>;
 };
 
+/** Operations of one transaction that somebody waits for, by their place in it. */
+type Waiters = ReadonlyMap<number, Waiting>;
+/** Operations that the mined variant of their nonce does not have; they may go elsewhere once `block` is final. */
+type LeftOver = { waiters: Waiters; block: number };
+
 type Options = { batchGas: bigint; sendsPerSecond: number };
 
 /** Group commit onto the chain: `Gathering` says when a batch leaves. */
@@ -72,7 +82,9 @@ export class Pipeline {
   readonly #context: SigningContext;
   readonly #sending: Sending;
   readonly #rpc: Rpc;
-  readonly #batchGas: bigint;
+  readonly #batchLimit: BatchLimit;
+  /** By nonce. */
+  readonly #leftOver = new Map<number, LeftOver>();
   readonly #queue = new OperationQueue<Waiting>();
   readonly #pacer: Pacer;
   readonly #gathering = new Gathering();
@@ -80,18 +92,29 @@ export class Pipeline {
   readonly #observers: BatchObserver[] = [];
   /** Transactions that are not mined yet; `since`: when they were recorded or taken up, `performance.now()`. */
   readonly #inFlight = new Set<{ since: number }>();
+  /** When a transaction was last found mined, `performance.now()`. */
+  #minedAt = Number.NEGATIVE_INFINITY;
+  /** The sender's count when somebody else was found to have used a nonce: those below may all be used. */
+  #usedElsewhere = 0;
   /** Null before `start` knows it: nothing is sent until then. */
   #nextNonce: number | null = null;
   #signing = false;
   #stopping = false;
   #timer: NodeJS.Timeout | undefined;
+  #finality: NodeJS.Timeout | undefined;
   #idle: (() => void)[] = [];
 
   constructor(context: SigningContext, rpc: Rpc, { batchGas, sendsPerSecond }: Options) {
     this.#context = context;
-    this.#sending = { context, broadcaster: new Broadcaster(rpc), stopping: () => this.#stopping };
+    this.#batchLimit = new BatchLimit(batchGas);
+    this.#sending = {
+      context,
+      rpc,
+      broadcaster: new Broadcaster(rpc),
+      stopping: () => this.#stopping,
+      mostGas: () => this.#batchLimit.learned,
+    };
     this.#rpc = rpc;
-    this.#batchGas = batchGas;
     this.#pacer = new Pacer(sendsPerSecond, BURST);
     this.#reorgs = new ReorgWatch(context, rpc);
   }
@@ -113,9 +136,10 @@ export class Pipeline {
     const open = await outbox.open();
     this.#nextNonce = Math.max(Number(count), (await outbox.lastNonce()) + 1);
     if (open.length > 0) logger.info({ count: open.length }, "transactions of an earlier process are taken up");
-    const again = (row: OutboxRow) => this.#finish(row, batchCalldata(row.items), []);
-    const takenUp = Promise.all(open.map(again)).then(() => {
-      if (!this.#stopping) this.#reorgs.start(again);
+    const takenUp = Promise.all(open.map((row) => this.#finish(row, new Map()))).then(() => {
+      if (this.#stopping) return;
+      this.#reorgs.start((row) => this.#again(row));
+      this.#finality = setInterval(() => this.#requeueFinal(), FINALITY_LOOK_MS).unref();
     });
     return { takenUp };
   }
@@ -164,6 +188,12 @@ export class Pipeline {
     return oldest === undefined ? 0 : performance.now() - oldest.since;
   }
 
+  /** How long nothing was mined although something waits for it, ms; 0 when nothing waits. */
+  get unminedMs(): number {
+    const waited = Math.max(this.oldestMs, this.#queue.age(Date.now()));
+    return Math.min(waited, performance.now() - this.#minedAt);
+  }
+
   // ------------------------------------------------------------------------------------------------ queued → recorded
 
   /** Sends a batch if one may go now, or comes back when one may. */
@@ -179,7 +209,7 @@ export class Pipeline {
       this.#gathering.wait({ inFlight: this.#inFlight.size, oldestMs: this.oldestMs, queuedMs }) || this.#pacer.take();
     if (wait > 0) return this.#later(wait);
     this.#signing = true;
-    this.#sendBatch(this.#nextNonce).then(
+    this.#sendNext(this.#nextNonce).then(
       () => {
         this.#signing = false;
         this.#pump();
@@ -204,25 +234,48 @@ export class Pipeline {
     this.#stopping = true;
     this.#reorgs.stop();
     clearTimeout(this.#timer);
+    clearInterval(this.#finality);
     refuse(this.#queue.drain(), new NotSent(reason));
+  }
+
+  /** Sends one batch with the first nonce that nobody has used. */
+  async #sendNext(next: number): Promise<void> {
+    let nonce = next;
+    while (nonce < this.#usedElsewhere) {
+      await this.#passOver(nonce);
+      nonce += 1;
+    }
+    if (!this.#stopping) await this.#sendBatch(nonce);
+  }
+
+  /**
+   * Records a nonce that somebody else has used, with an empty transaction. It is only sent if a reorganisation takes the foreign one back: a gap
+   * would hold up every later nonce.
+   */
+  async #passOver(nonce: number): Promise<void> {
+    const { head } = this.#context;
+    const offer = { ...firstOffer(this.#context, [], 0), operations: 0 };
+    const variant = await signVariant(this.#context, { nonce, items: [] }, offer);
+    if ((await this.#record({ nonce, items: [], variants: [variant] }, [])) !== "recorded") return;
+    await this.#close(nonce, { hash: VOID, blockNumber: head.block.number, blockHash: null });
   }
 
   /** Signs and records one batch, one after the other so that nonces leave no gap; broadcasting goes on in the background. */
   async #sendBatch(nonce: number): Promise<void> {
-    const items = this.#queue.take(this.#batchGas);
+    const { bounds, head } = this.#context;
+    const items = this.#queue.take(affordableGas(this.#batchLimit.gas, head.block.baseFee, bounds));
     this.#gathering.left(items.length);
     const operations = items.map((item) => item.operation);
-    const calldata = batchCalldata(operations);
     // A batch that ran out of gas as a whole is repeated with more.
-    const gas = batchGas(operations) * 2n ** BigInt(Math.max(...items.map((item) => item.tries)));
-    const variant = await signVariant(this.#context, { nonce, gas }, calldata).catch((error) => {
+    const offer = firstOffer(this.#context, operations, Math.max(...items.map((item) => item.tries)));
+    const variant = await signVariant(this.#context, { nonce, items: operations }, offer).catch((error) => {
       refuse(items, new NotSent("its batch could not be signed", error));
       throw error;
     });
     for (const item of items) item.signed.resolve(variant.hash);
     // Whoever waits for the hash writes its reply now. A kill after the record charges a job, so its client must have the answer by then.
     await setImmediate();
-    const row: OutboxRow = { nonce, gas, items: operations, variants: [variant] };
+    const row: OutboxRow = { nonce, items: operations, variants: [variant] };
     const jobs = items.flatMap(({ job }) => job ?? []);
     const recorded = await this.#record(row, jobs);
     if (recorded === "stopping") return refuse(items, new NotSent("the gateway stopped"));
@@ -231,7 +284,7 @@ export class Pipeline {
       for (const item of items) this.#queue.push(item);
       return;
     }
-    void this.#finish(row, calldata, items);
+    void this.#finish(row, new Map(items.entries()));
   }
 
   /**
@@ -264,21 +317,28 @@ export class Pipeline {
   // ---------------------------------------------------------------------------------------------------- sent → mined
 
   /** Brings a recorded transaction to its end. Returns when the outcome is known, or when the process stops. */
-  async #finish(row: OutboxRow, calldata: Hex, items: Waiting[]): Promise<void> {
+  async #finish(row: OutboxRow, waiters: Waiters): Promise<void> {
     const flight = { since: performance.now() };
     this.#inFlight.add(flight);
-    while (!(await this.#tryFinish(row, calldata, items))) await sleep(UNREAD_MS);
+    while (!(await this.#tryFinish(row, waiters))) await sleep(UNREAD_MS);
     this.#gathering.observe(performance.now() - flight.since);
     this.#inFlight.delete(flight);
     this.#pump();
   }
 
-  async #tryFinish(row: OutboxRow, calldata: Hex, items: Waiting[]): Promise<boolean> {
+  /** Brings a transaction that a reorganisation took back to its end, for whoever waits for what its mined variant did not have. */
+  #again(row: OutboxRow): Promise<void> {
+    const waiters = this.#leftOver.get(row.nonce)?.waiters ?? new Map();
+    this.#leftOver.delete(row.nonce);
+    return this.#finish(row, waiters);
+  }
+
+  async #tryFinish(row: OutboxRow, waiters: Waiters): Promise<boolean> {
     const { logger } = this.#context;
     try {
-      const outcome = await settleNonce(this.#sending, row, calldata);
-      if (outcome.status === "mined") await this.#mined(row, readReceipt(outcome.receipt), items);
-      if (outcome.status === "foreign") await this.#foreign(row, items);
+      const outcome = await settleNonce(this.#sending, row);
+      if (outcome.status === "mined") await this.#mined(row, outcome.variant, readReceipt(outcome.receipt), waiters);
+      if (outcome.status === "foreign") await this.#foreign(row, outcome.count, waiters);
       return true;
     } catch (error) {
       logger.error({ err: error, nonce: row.nonce }, "the outcome of a transaction could not be read; trying again");
@@ -286,14 +346,41 @@ export class Pipeline {
     }
   }
 
-  async #mined(row: OutboxRow, batch: MinedBatch, items: Waiting[]): Promise<void> {
+  async #mined(row: OutboxRow, variant: Variant, batch: MinedBatch, waiters: Waiters): Promise<void> {
     const { head, metrics } = this.#context;
     const blockTime = batch.blockTime ?? (await this.#blockTime(batch.blockNumber));
     head.observe(batch.blockNumber, blockTime);
+    this.#minedAt = performance.now();
     for (const observer of this.#observers) observer(batch, blockTime);
-    metrics.batchItems.observe(row.items.length);
-    for (const [index, item] of items.entries()) this.#resolve(item, index, batch, blockTime);
+    metrics.batchItems.observe(variant.operations);
+    const left = new Map<number, Waiting>();
+    for (const [index, item] of waiters) {
+      if (index < variant.operations) this.#resolve(item, index, batch, blockTime);
+      else left.set(index, item);
+    }
+    if (left.size > 0) this.#leftOver.set(row.nonce, { waiters: left, block: batch.blockNumber });
+    this.#batchLimit.observe(variant, row.items.length);
     await this.#close(row.nonce, batch);
+  }
+
+  /**
+   * Queues the operations that a mined variant did not have, once no reorganisation can bring another variant in its place. Those that are of no use
+   * any more are given up.
+   */
+  #requeueFinal(): void {
+    const final = this.#context.head.block.number - FINAL_BLOCKS;
+    for (const [nonce, { waiters, block }] of this.#leftOver) {
+      if (block > final) continue;
+      this.#leftOver.delete(nonce);
+      const now = Date.now();
+      const items = [...waiters.values()];
+      refuse(
+        items.filter((item) => hasEnded(item, now)),
+        new NotSent("its node did not take it in time"),
+      );
+      for (const item of items) if (!hasEnded(item, now)) this.#queue.push({ ...item, queuedAt: now });
+    }
+    this.#pump();
   }
 
   #resolve(item: Waiting, index: number, batch: MinedBatch, blockTime: number): void {
@@ -316,10 +403,12 @@ export class Pipeline {
   }
 
   /** A transaction that is not ours took the nonce: ours can never be mined, so its operations go into another batch. */
-  async #foreign({ nonce }: OutboxRow, items: Waiting[]): Promise<void> {
-    const { logger, head } = this.#context;
+  async #foreign({ nonce }: OutboxRow, count: number, waiters: Waiters): Promise<void> {
+    const { logger, head, metrics } = this.#context;
     logger.error({ nonce }, "another transaction of this signer used our nonce: is its key used elsewhere?");
-    for (const item of items) this.#queue.push(item);
+    metrics.transactionSteps.inc({ step: "foreign" });
+    this.#usedElsewhere = Math.max(this.#usedElsewhere, count);
+    for (const item of waiters.values()) this.#queue.push(item);
     await this.#close(nonce, { hash: VOID, blockNumber: head.block.number, blockHash: null });
   }
 
@@ -342,6 +431,10 @@ export class Pipeline {
     return Number(block.timestamp);
   }
 }
+
+/** Whether the contract refuses the operation by now. */
+const hasEnded = ({ operation: { kind, deadline } }: Waiting, now: number): boolean =>
+  HAS_DEADLINE.has(kind) && now >= deadline;
 
 function refuse(items: readonly Waiting[], error: NotSent): void {
   for (const { signed, mined } of items) {

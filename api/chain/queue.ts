@@ -68,6 +68,38 @@ export class OperationQueue<T extends Pending = Pending> {
   }
 }
 
+/** How a learned limit grows with each transaction near it that was taken as it was. */
+const REGROWTH = { by: 5n, of: 4n };
+
+/** Gas of one batch: the setting, and less after the node took a transaction only with fewer operations. It grows again as batches are taken. */
+export class BatchLimit {
+  readonly #setting: bigint;
+  #learned: bigint | null = null;
+
+  constructor(setting: bigint) {
+    this.#setting = setting;
+  }
+
+  get gas(): bigint {
+    return this.#learned ?? this.#setting;
+  }
+
+  /** Most gas that the node took when it last refused more; null while it has not. */
+  get learned(): bigint | null {
+    return this.#learned;
+  }
+
+  /** A transaction was mined with so many of its operations. */
+  observe({ gas, operations }: { gas: bigint; operations: number }, of: number): void {
+    if (operations < of) this.#learned = gas;
+    // A batch that was far below the limit says nothing about it.
+    else if (this.#learned !== null && gas * 4n >= this.#learned * 3n) {
+      const grown = (this.#learned * REGROWTH.by) / REGROWTH.of;
+      this.#learned = grown < this.#setting ? grown : null;
+    }
+  }
+}
+
 /** Consecutive nonces in flight. Nodes keep at least 16 of a sender; more would only make a lost one hold up more. */
 export const MAX_IN_FLIGHT = 8;
 /** With fewer in flight, operations wait only until the oldest of these is `SHORTEST_MS` old. */

@@ -6,8 +6,8 @@ import type { SigningContext } from "./transaction.ts";
 const LOOK_MS = 2_000;
 /** So many looks must miss a transaction: behind a load balancer, one node can be a block or two behind the one asked before. */
 const LOOKS = 3;
-/** Deepest reorganisation after which transactions that are mined again elsewhere are noticed. */
-const DEPTH = 64;
+/** Deepest reorganisation after which transactions that are mined again elsewhere are noticed. A block with more on top is final here. */
+export const FINAL_BLOCKS = 64;
 const READS_AT_ONCE = 20;
 
 type Block = { number: Hex; hash: Hex };
@@ -118,7 +118,7 @@ export class ReorgWatch {
 
   /** Nonces of transactions whose block is another one now. */
   async #moved(): Promise<number[]> {
-    const since = Number(this.#newest?.number ?? 0) - DEPTH;
+    const since = Number(this.#newest?.number ?? 0) - FINAL_BLOCKS;
     for (const number of this.#sure.keys()) if (number <= since) this.#sure.delete(number);
     const placed = await this.#context.outbox.minedAbove(since);
     const unsure = [...new Set(placed.map(({ block }) => block))].filter((block) => !this.#sure.has(block));

@@ -1,10 +1,23 @@
-/** One nonce from its signed bytes to the receipt: sent, sent again, replaced at a higher fee, mined, or used by somebody else. */
+/** One nonce from its signed bytes to the receipt: sent, sent again, offered otherwise, mined, or used by somebody else. */
 
 import type { Logger } from "pino";
 import type { Counter, Histogram } from "prom-client";
 import type { Hex, LocalAccount } from "viem";
 import { hashOfTransaction } from "../../shared/keccak.ts";
-import type { Outbox, OutboxRow, Variant } from "./outbox.ts";
+import { type NonceUser, userOfNonce } from "./nonce-user.ts";
+import {
+  type Bounds,
+  type Facts,
+  loweredFees,
+  marketFees,
+  type Refusal,
+  raisedFees,
+  type Step,
+  stepAfterRefusal,
+  stepOfStuck,
+} from "./offers.ts";
+import { batchCalldata, batchGas, lacksLogs, type Operation } from "./operations.ts";
+import type { Offer, Outbox, OutboxRow, Variant } from "./outbox.ts";
 import { type Head, type RawReceipt, type Rpc, RpcError, RpcUnreachable } from "./rpc.ts";
 
 /** What a process needs to send as its signer. */
@@ -14,15 +27,15 @@ export type SigningContext = {
   escrow: Hex;
   head: Head;
   outbox: Outbox;
-  priorityFee: bigint;
+  bounds: Bounds;
   /** A transaction not mined for this long gets a higher fee, ms. */
   replaceAfterMs: number;
-  /** Never offered more than this, wei per gas: beyond it the same bytes are sent again. */
-  feeCap: bigint;
   metrics: {
     batchItems: Histogram;
     confirmationSeconds: Histogram<"kind">;
     operations: Counter<"kind" | "outcome">;
+    /** What was done with transactions that were refused or not mined: raise, lower, fewer, foreign. */
+    transactionSteps: Counter<"step">;
   };
   logger: Logger;
   /** False while this process may not send: the signer lock is lost. */
@@ -33,92 +46,97 @@ export type SigningContext = {
   fatal: (error: unknown, message: string) => void;
 };
 
-/** `stopping` is true once this process stops: what is open is left to the next one. */
-export type Sending = { context: SigningContext; broadcaster: Broadcaster; stopping: () => boolean };
+/** `stopping` is true once this process stops: what is open is left to the next one. `mostGas`: what its node took when it refused more. */
+export type Sending = {
+  context: SigningContext;
+  rpc: Rpc;
+  broadcaster: Broadcaster;
+  stopping: () => boolean;
+  mostGas: () => bigint | null;
+};
 
-/** Outcome of one nonce: mined as one of our variants, or used by a transaction that is not ours. `abandoned`: the process stops. */
-type NonceOutcome = { status: "mined"; receipt: RawReceipt } | { status: "foreign" } | { status: "abandoned" };
+/** Outcome of one nonce: mined as one of our variants, or used by a transaction that is not ours; the sender's `count` then. `abandoned`: the process stops. */
+type NonceOutcome =
+  | { status: "mined"; receipt: RawReceipt; variant: Variant }
+  | { status: "foreign"; count: number }
+  | { status: "abandoned" };
 
 const POLL_MS = 100;
-/** Pause after the node did not answer, or not clearly. */
+/** Pause after the node did not answer, or not clearly, or refused. */
 const UNCLEAR_MS = 250;
-/** Pause where the fee is beyond the cap, or beyond what the signer has: only time or a person helps. */
+/** Pause where the fee is beyond a bound, or beyond what the signer has: only time or a person helps. */
 const UNAFFORDABLE_MS = 2_000;
-/** Polls for our receipts after the nonce moved, before we believe that another transaction took it. */
-const FOREIGN_POLLS = 30;
+/** Between the two looks that must find the same foreign transaction; a reorganisation may take it back meanwhile. */
+const FOREIGN_MS = 3_000;
+/** The same where the node cannot show who used the nonce: receipts of one address can be that late. */
+const UNSEEN_FOREIGN_MS = 30_000;
+/** So many looks at a receipt without logs are believed where its operations may have left none. */
+const QUIET_LOOKS = 20;
+/** Gas of a transaction that only uses up its nonce. On some rollups the data costs gas as well; what is not used is not paid. */
+const EMPTY_GAS = 100_000n;
+const READ_MS = 5_000;
 
-/** Signs one form of a transaction at the current fees, or above those of `previous`. */
+/** Signs a transaction with the first `offer.operations` of the operations; with none, one to the signer itself. */
 export async function signVariant(
-  context: SigningContext,
-  { nonce, gas }: Pick<OutboxRow, "nonce" | "gas">,
-  data: Hex,
-  previous?: Variant,
+  { account, chainId, escrow }: Pick<SigningContext, "account" | "chainId" | "escrow">,
+  { nonce, items }: Pick<OutboxRow, "nonce" | "items">,
+  offer: Offer,
 ): Promise<Variant> {
-  const { maxFee, priorityFee } = fees(context, previous);
-  const { account, chainId, escrow: to } = context;
-  const offer = { maxFeePerGas: maxFee, maxPriorityFeePerGas: priorityFee };
-  const raw = await account.signTransaction({ type: "eip1559", chainId, nonce, gas, to, data, ...offer });
-  return { hash: hashOfTransaction(raw), raw, maxFee, priorityFee };
+  const { operations, gas, maxFee, priorityFee } = offer;
+  const call =
+    operations === 0
+      ? { to: account.address, data: "0x" as const }
+      : { to: escrow, data: batchCalldata(items.slice(0, operations)) };
+  const fees = { maxFeePerGas: maxFee, maxPriorityFeePerGas: priorityFee };
+  const raw = await account.signTransaction({ type: "eip1559", chainId, nonce, gas, ...call, ...fees });
+  return { hash: hashOfTransaction(raw), raw, operations, gas, maxFee, priorityFee };
 }
 
-/**
- * What to offer: room for the base fee to double, at most the cap; above `previous` by the 12.5 % nodes ask of a replacement, which alone
- * can come out above the cap.
- */
-function fees(context: SigningContext, previous?: Variant): Pick<Variant, "maxFee" | "priorityFee"> {
-  const max = (a: bigint, b: bigint) => (a > b ? a : b);
-  const min = (a: bigint, b: bigint) => (a < b ? a : b);
-  const raise = (fee: bigint) => (fee * 1125n) / 1000n + 1n;
-  const priorityFee = max(context.priorityFee, previous ? raise(previous.priorityFee) : 0n);
-  const wanted = min(context.head.block.baseFee * 2n + priorityFee, context.feeCap);
-  const maxFee = max(wanted, previous ? raise(previous.maxFee) : 0n);
-  return { maxFee, priorityFee: min(priorityFee, maxFee) };
+/** The first offer for a batch. `tries`: batches that ran out of gas as a whole with it. */
+export function firstOffer(
+  { head, bounds }: Pick<SigningContext, "head" | "bounds">,
+  items: readonly Operation[],
+  tries: number,
+): Offer {
+  const gas = batchGas(items) * 2n ** BigInt(tries);
+  return { operations: items.length, gas, ...marketFees(head.block.baseFee, gas, bounds) };
 }
 
 /**
  * Brings one recorded transaction to its end. Returns when the outcome is known, or `abandoned` when this process
  * stops. The row then stays open for the next one.
  */
-export async function settleNonce(sending: Sending, row: OutboxRow, calldata: Hex): Promise<NonceOutcome> {
+export async function settleNonce(sending: Sending, row: OutboxRow): Promise<NonceOutcome> {
   const { context, broadcaster, stopping } = sending;
   const log = context.logger.child({ nonce: row.nonce });
   // Counted from the first sending of the newest variant: sending the same bytes again does not start it anew.
   let since = Date.now();
-  let usedPolls = 0;
   let send = true;
+  let refusal = null as Refusal | null;
+  let raisedInBlock = -1;
+  let quietLooks = 0;
+  let user = null as SeenUser | null;
   while (!stopping()) {
     const latest = row.variants.at(-1) as Variant;
+    let refused = false;
+    let pause = POLL_MS;
     if (send && context.maySend()) {
       const result = await broadcaster.send(latest.raw);
-      send = result.status === "underpriced" || result.status === "no-funds" || result.status === "unknown";
-      switch (result.status) {
-        case "mined":
-          return result;
-        case "underpriced": {
-          const replaced = await replace(context, row, calldata, log);
-          since = Date.now();
-          await sleep(replaced ? POLL_MS : UNAFFORDABLE_MS);
-          break;
-        }
-        case "no-funds":
-          log.error({ signer: context.account.address }, `the signer cannot pay gas, fund it: ${result.message}`);
-          // The balance does not cover this fee: a higher one would not help.
-          since = Date.now();
-          await sleep(UNAFFORDABLE_MS);
-          break;
-        case "unknown":
-          log.warn({ err: result.error }, "no clear answer to a transaction; the same bytes are sent again");
-          await sleep(UNCLEAR_MS);
-          break;
-        case "nonce-used":
-          if (usedPolls > 0) break;
-          usedPolls = 1;
-          // Another process may have held the lock meanwhile and raised the fee: its variants are ours as well.
-          row.variants = await context.outbox.variants(row.nonce);
+      if (result.status === "mined" && lacksLogs(result.receipt, row.items.slice(0, latest.operations)) === "no") {
+        return { ...result, variant: latest };
       }
+      if (result.status === "taken") refusal = null;
+      if (result.status === "refused") {
+        refused = true;
+        log.warn({ err: result.error }, "the node did not take a transaction: the chain is asked why");
+      }
+      if (result.status === "unclear") {
+        log.warn({ err: result.error }, "no clear answer to a transaction; the same bytes are sent again");
+        pause = UNCLEAR_MS;
+      }
+      send = refused || result.status === "unclear";
     }
-    const polledOut = usedPolls > FOREIGN_POLLS;
-    const found = await (polledOut ? findUser(sending, row, log) : findReceipt(sending, row, log));
+    const found = await findReceipt(sending, row, quietLooks, log);
     if (found === "unreachable") {
       // Nothing is known and nothing is decided: an outage of the node is no reason to offer more.
       since = Date.now();
@@ -126,92 +144,231 @@ export async function settleNonce(sending: Sending, row: OutboxRow, calldata: He
       await sleep(UNCLEAR_MS);
       continue;
     }
-    if (found === "foreign") return { status: "foreign" };
-    if (found) return { status: "mined", receipt: found };
-    if (polledOut) {
-      log.warn("a reorganisation took back what had used a nonce of ours: the same bytes are sent again");
-      usedPolls = 0;
-      since = Date.now();
-      send = true;
-    } else if (usedPolls > 0) usedPolls += 1;
-    if (usedPolls === 0 && context.maySend() && Date.now() - since > context.replaceAfterMs) {
-      log.warn({ hash: latest.hash }, "a transaction is stuck: its fee is raised");
-      await replace(context, row, calldata, log);
-      since = Date.now();
-      send = true;
+    if (found === "without logs") quietLooks += 1;
+    else if (found !== null) return { status: "mined", ...found };
+    const isStuck = Date.now() - since > context.replaceAfterMs;
+    const nextStep = (nonce: number, offer: Offer, facts: Facts): Step => {
+      if (refused) return stepAfterRefusal({ nonce, offer, mostGas: sending.mostGas() }, facts, refusal, Date.now());
+      if (isStuck) return stepOfStuck(nonce, offer, facts, raisedInBlock);
+      return facts.count > nonce ? "used" : "waits";
+    };
+    if (found === null && context.maySend() && (refused || isStuck || user !== null)) {
+      const facts = await look(sending, latest, log);
+      if (facts === null) {
+        send = context.maySend();
+        await sleep(UNCLEAR_MS);
+        continue;
+      }
+      const { nonce } = row;
+      if (user !== null && facts.count <= nonce) {
+        // A node that is behind the block in which the nonce was used says nothing of it.
+        if (facts.block >= (user.found?.block ?? 0)) {
+          log.warn("a reorganisation took back what had used a nonce of ours: the same bytes are sent again");
+          user = null;
+          send = true;
+        }
+        await sleep(POLL_MS);
+        continue;
+      }
+      const step = nextStep(nonce, latest, facts);
+      switch (step) {
+        case "used":
+          send = false;
+          user = await whoUsed(sending, row, user, log);
+          if (user?.isForeign) return { status: "foreign", count: facts.count };
+          break;
+        case "waits":
+          // A node that has the bytes says so as it refuses them.
+          send = false;
+          refusal = null;
+          break;
+        case "early":
+          pause = UNCLEAR_MS;
+          // Refused for the gap before it perhaps: what is wrong with it shows when it is the next one.
+          since = Date.now();
+          break;
+        case "poor":
+          log.error(
+            { signer: context.account.address, balance: String(facts.balance) },
+            "the signer cannot pay gas, fund it",
+          );
+          since = Date.now();
+          pause = UNAFFORDABLE_MS;
+          break;
+        case "again":
+          refusal ??= { block: facts.block, at: Date.now(), steps: 0, stepBlock: facts.block };
+          pause = UNCLEAR_MS;
+          break;
+        default: {
+          const added = await offerAnew(sending, row, step, facts, log);
+          raisedInBlock = facts.block;
+          if (refusal !== null) refusal = { ...refusal, steps: refusal.steps + 1, stepBlock: facts.block };
+          since = Date.now();
+          send = true;
+          pause = added ? 0 : UNAFFORDABLE_MS;
+        }
+      }
     }
-    if (!send || !context.maySend()) await sleep(POLL_MS);
+    if (pause > 0 && (!send || !context.maySend() || pause > POLL_MS)) await sleep(pause);
   }
   return { status: "abandoned" };
 }
 
-/** Adds a variant at a higher fee, on record before it is sent; false if that would exceed the cap. */
-async function replace(context: SigningContext, row: OutboxRow, calldata: Hex, log: Logger): Promise<boolean> {
-  await context.head
-    .refresh()
-    .catch((error) => log.warn({ err: error }, "the base fee could not be read; the last one counts"));
-  const variant = await signVariant(context, row, calldata, row.variants.at(-1));
-  if (variant.maxFee > context.feeCap) {
+/** Adds a variant with another price or fewer operations, on record before it is sent; false if a bound does not allow it. */
+async function offerAnew(
+  { context, mostGas }: Sending,
+  row: OutboxRow,
+  step: Step,
+  facts: Facts,
+  log: Logger,
+): Promise<boolean> {
+  const { bounds } = context;
+  const latest = row.variants.at(-1) as Variant;
+  const offer =
+    step === "fewer"
+      ? fewer(row, latest, facts.baseFee, { bounds, mostGas: mostGas() })
+      : otherFees(step, latest, facts.baseFee, bounds);
+  if (offer === null) {
     log.error(
-      { maxFee: variant.maxFee, cap: context.feeCap },
-      "the fee cap is reached: the transaction waits as it is",
+      { step, maxFee: latest.maxFee, priorityFee: latest.priorityFee, ...bounds },
+      "a bound of what may be offered is reached: the transaction waits as it is",
     );
     return false;
   }
+  const variant = await signVariant(context, row, offer);
   await context.outbox.addVariant(row.nonce, variant);
   row.variants.push(variant);
+  context.metrics.transactionSteps.inc({ step });
+  const { operations, maxFee } = offer;
+  const told = { hash: variant.hash, maxFee, operations, of: row.items.length };
+  if (step === "raise") log.warn(told, "a transaction is not mined: its fee is raised");
+  else if (step === "lower") log.warn(told, "the node refuses a transaction: its fee is lowered");
+  else log.error(told, "the node takes no transaction like this one: it is offered with fewer operations");
   return true;
 }
 
-type Found = RawReceipt | null | "unreachable";
+function otherFees(step: Step, latest: Variant, baseFee: bigint, bounds: Bounds): Offer | null {
+  const { operations, gas } = latest;
+  const fees = step === "raise" ? raisedFees(latest, baseFee, bounds) : loweredFees(latest, baseFee, bounds);
+  return fees === null ? null : { operations, gas, ...fees };
+}
 
-async function findReceipt({ broadcaster }: Sending, row: OutboxRow, log: Logger): Promise<Found> {
+/** Half of the operations, or as many as fit in the gas that the node is known to take; in the end none. */
+function fewer(
+  { items, variants }: OutboxRow,
+  latest: Variant,
+  baseFee: bigint,
+  { bounds, mostGas }: { bounds: Bounds; mostGas: bigint | null },
+): Offer {
+  // A batch that ran out of gas as a whole has a multiple.
+  const multiple = (variants[0] as Variant).gas / batchGas(items);
+  const gasOf = (count: number): bigint =>
+    count === 0 ? EMPTY_GAS : batchGas(items.slice(0, count)) * (multiple || 1n);
+  let operations = Math.floor(latest.operations / 2);
+  while (mostGas !== null && operations > 0 && gasOf(operations) > mostGas) operations -= 1;
+  const gas = gasOf(operations);
+  return { operations, gas, ...marketFees(baseFee, gas, bounds) };
+}
+
+/** What one node shows of the signer and the transaction; null where it does not answer. */
+async function look({ context, rpc }: Sending, { hash }: Variant, log: Logger): Promise<Facts | null> {
+  const { address } = context.account;
   try {
-    return await broadcaster.receipt(row.variants.map((variant) => variant.hash));
+    const [count, balance, block, known] = await rpc.batch<
+      [Hex, Hex, { number: Hex; baseFeePerGas?: Hex }, { blockNumber: Hex | null } | null]
+    >(
+      [
+        { method: "eth_getTransactionCount", params: [address, "latest"] },
+        { method: "eth_getBalance", params: [address, "latest"] },
+        { method: "eth_getBlockByNumber", params: ["latest", false] },
+        { method: "eth_getTransactionByHash", params: [hash] },
+      ],
+      READ_MS,
+    );
+    return {
+      count: Number(count),
+      balance: BigInt(balance),
+      block: Number(block.number),
+      baseFee: BigInt(block.baseFeePerGas ?? "0x0"),
+      known: known !== null,
+    };
+  } catch (error) {
+    log.warn({ err: error }, "the signer's nonce and balance could not be read");
+    return null;
+  }
+}
+
+/** Who was first seen to have used a nonce, and when (ms). `isForeign`: a later look found the same. */
+type SeenUser = { found: NonceUser | null; at: number; isForeign: boolean };
+
+/**
+ * Who used the nonce. A nonce that is given up wrongly leaves a gap, and no later transaction of the signer is mined. So it is foreign only where
+ * two looks find the same foreign transaction in the chain; or, where the node cannot show that, long after the nonce moved.
+ */
+async function whoUsed(
+  { context, rpc }: Sending,
+  row: OutboxRow,
+  before: SeenUser | null,
+  log: Logger,
+): Promise<SeenUser | null> {
+  const now = Date.now();
+  if (before !== null && now - before.at < FOREIGN_MS) return before;
+  try {
+    // Another process may have held the lock meanwhile and offered otherwise: its variants are ours as well.
+    const recorded = await context.outbox.variants(row.nonce);
+    if (recorded.length > row.variants.length) row.variants = recorded;
+    const found = await userOfNonce(rpc, context.account.address, row.nonce);
+    if (found !== null && row.variants.some(({ hash }) => hash === found.hash)) {
+      log.info(
+        { hash: found.hash, block: found.block },
+        "a transaction is mined and its receipt is late: it is asked for again",
+      );
+      return { found, at: now, isForeign: false };
+    }
+    // A node that cannot show the block does not contradict one that did.
+    if (before !== null && found === null && before.found !== null) return before;
+    const isSame = before?.found?.hash === found?.hash && before?.found?.block === found?.block;
+    if (before === null || !isSame) return { found, at: now, isForeign: false };
+    const isForeign = now - before.at >= (found === null ? UNSEEN_FOREIGN_MS : FOREIGN_MS);
+    return { ...before, isForeign };
+  } catch (error) {
+    log.warn({ err: error }, "who used a nonce could not be read");
+    return before;
+  }
+}
+
+type Found = { receipt: RawReceipt; variant: Variant } | null | "without logs" | "unreachable";
+
+/** The receipt of whichever variant was mined. `quietLooks`: so many were without logs that may have none. */
+async function findReceipt({ broadcaster }: Sending, row: OutboxRow, quietLooks: number, log: Logger): Promise<Found> {
+  try {
+    const receipts = await broadcaster.receipts(row.variants.map((variant) => variant.hash));
+    for (const [index, receipt] of receipts.entries()) {
+      if (!receipt?.blockNumber) continue;
+      const variant = row.variants[index] as Variant;
+      const lacks = lacksLogs(receipt, row.items.slice(0, variant.operations));
+      if (lacks === "no" || (lacks === "perhaps" && quietLooks >= QUIET_LOOKS)) return { receipt, variant };
+      if (quietLooks === 0) log.warn({ hash: variant.hash }, "a receipt is without logs: it is read again");
+      return "without logs";
+    }
+    return null;
   } catch (error) {
     log.warn({ err: error }, "receipts could not be read");
     return "unreachable";
   }
 }
 
-/**
- * Who used the nonce: one of our variants, a transaction that is not ours, or nobody any more (null). A nonce that is given up wrongly
- * leaves a gap, and no later transaction of the signer is mined.
- */
-async function findUser(sending: Sending, row: OutboxRow, log: Logger): Promise<Found | "foreign"> {
-  try {
-    // The count before the receipts: what is ours and was mined by then has a receipt.
-    const count = await sending.broadcaster.transactionCount(sending.context.account.address);
-    const receipt = await findReceipt(sending, row, log);
-    return receipt === null && count > row.nonce ? "foreign" : receipt;
-  } catch (error) {
-    log.warn({ err: error }, "the signer's nonce could not be read");
-    return "unreachable";
-  }
-}
-
-/** What the node said to a broadcast. `unknown` is not `refused`: the same bytes go out again. */
+/** What the node did with a broadcast. `refused` says nothing of the reason, and `unclear` not even that. */
 type BroadcastResult =
   | { status: "mined"; receipt: RawReceipt }
-  | { status: "pending" }
-  | { status: "nonce-used" }
-  | { status: "underpriced" }
-  | { status: "no-funds"; message: string }
-  | { status: "unknown"; error: Error };
+  | { status: "taken" }
+  | { status: "refused"; error: RpcError }
+  | { status: "unclear"; error: Error };
 
 /** How long the node may hold a synchronous sending open; after that receipts are asked for. */
 const SYNC_WAIT_MS = 5_000;
-// EIP-7966: the transaction was taken, but not mined within the node's own time limit.
+/** EIP-7966: the transaction was taken, but not mined within the node's own time limit. */
 const SYNC_TIMEOUT = 4;
-
-// Nodes have no codes for these answers; every client library matches these words. Only the reaction's speed depends on
-// them: an answer that is not recognised is "unknown", and receipts decide.
-const WORDS = {
-  known: /already known|already imported|known transaction|already exists/i,
-  nonce: /nonce too low|nonce is too low|nonce.*lower/i,
-  price: /underpriced|fee too low|max fee per gas less than block base fee|fee cap less than/i,
-  funds: /insufficient funds|insufficient balance/i,
-};
 
 /** Sends signed bytes, synchronously where the node has EIP-7966. */
 export class Broadcaster {
@@ -223,47 +380,33 @@ export class Broadcaster {
   }
 
   async send(raw: Hex): Promise<BroadcastResult> {
+    if (!this.#synchronous) return this.#try("eth_sendRawTransaction", raw);
+    const result = await this.#try("eth_sendRawTransactionSync", raw);
+    if (result.status !== "refused") return result;
+    // Nodes that lack the method say so in many ways. The plain one with the same bytes can do no harm.
+    const plain = await this.#try("eth_sendRawTransaction", raw);
+    if (plain.status === "taken") this.#synchronous = false;
+    return plain;
+  }
+
+  async #try(method: string, raw: Hex): Promise<BroadcastResult> {
     try {
-      if (!this.#synchronous) {
-        await this.#rpc.request("eth_sendRawTransaction", [raw]);
-        return { status: "pending" };
-      }
-      const receipt = await this.#rpc.request<RawReceipt | null>("eth_sendRawTransactionSync", [raw], SYNC_WAIT_MS);
-      return receipt ? { status: "mined", receipt } : { status: "pending" };
+      const answer = await this.#rpc.request<RawReceipt | Hex | null>(method, [raw], SYNC_WAIT_MS);
+      return typeof answer === "object" && answer !== null ? { status: "mined", receipt: answer } : { status: "taken" };
     } catch (error) {
-      const result = classify(error);
-      // Nodes that lack the method say so in many ways. The plain one with the same bytes can do no harm.
-      if (this.#synchronous && error instanceof RpcError && result.status === "unknown") {
-        this.#synchronous = false;
-        return this.send(raw);
-      }
-      return result;
+      if (error instanceof RpcUnreachable) return { status: "unclear", error };
+      if (!(error instanceof RpcError)) throw error;
+      return error.code === SYNC_TIMEOUT ? { status: "taken" } : { status: "refused", error };
     }
   }
 
-  /** How many transactions of this sender the chain has: the lowest nonce that is free. */
-  async transactionCount(sender: Hex): Promise<number> {
-    return Number(await this.#rpc.request<Hex>("eth_getTransactionCount", [sender, "latest"], 5_000));
+  /** Receipts of these transactions, in their order; null for one that is not mined. */
+  async receipts(hashes: readonly Hex[]): Promise<(RawReceipt | null)[]> {
+    const [only, ...others] = hashes.map((hash) => ({ method: "eth_getTransactionReceipt", params: [hash] }));
+    if (only === undefined) return [];
+    if (others.length === 0) return [await this.#rpc.request<RawReceipt | null>(only.method, only.params, READ_MS)];
+    return this.#rpc.batch<(RawReceipt | null)[]>([only, ...others], READ_MS);
   }
-
-  /** The receipt of whichever of these transactions was mined, null if none is. */
-  async receipt(hashes: readonly Hex[]): Promise<RawReceipt | null> {
-    for (const hash of hashes) {
-      const receipt = await this.#rpc.request<RawReceipt | null>("eth_getTransactionReceipt", [hash], 5_000);
-      if (receipt) return receipt;
-    }
-    return null;
-  }
-}
-
-function classify(error: unknown): BroadcastResult {
-  if (error instanceof RpcUnreachable) return { status: "unknown", error };
-  if (!(error instanceof RpcError)) throw error;
-  if (error.code === SYNC_TIMEOUT || WORDS.known.test(error.message)) return { status: "pending" };
-  if (WORDS.nonce.test(error.message)) return { status: "nonce-used" };
-  if (WORDS.price.test(error.message)) return { status: "underpriced" };
-  if (WORDS.funds.test(error.message)) return { status: "no-funds", message: error.message };
-  return { status: "unknown", error };
 }
 
 const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));

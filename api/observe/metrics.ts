@@ -2,7 +2,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom
 import { formatEther } from "viem";
 
 export type Observed = {
-  pipeline: { readonly queued: number; readonly oldestMs: number };
+  pipeline: { readonly queued: number; readonly oldestMs: number; readonly unminedMs: number };
   runs: { readonly size: number };
   head: { readonly block: { number: number }; readonly silentMs: number };
   signerLock: { readonly held: boolean };
@@ -61,6 +61,11 @@ export class Metrics {
     "kind",
     "outcome",
   ]);
+  readonly transactionSteps = this.#counter(
+    "gateway_transaction_steps_total",
+    "What was done with transactions that were not mined: raise, lower (the fee), fewer (operations), foreign (another one used the nonce)",
+    ["step"],
+  );
   readonly gas = this.#counter(
     "gateway_gas_ether_total",
     "Fees of this gateway's mined transactions, in the chain's currency",
@@ -117,6 +122,11 @@ export class Metrics {
         "gateway_oldest_transaction_seconds",
         "Since the oldest transaction in flight was sent, 0 without any",
         () => pipeline.oldestMs / 1000,
+      ],
+      [
+        "gateway_unmined_seconds",
+        "Since a transaction was last mined, while something waits for that; 0 when nothing waits",
+        () => pipeline.unminedMs / 1000,
       ],
       ["gateway_jobs_running", "Jobs that this process runs", () => runs.size],
       ["gateway_chain_head", "Newest block seen", () => head.block.number],

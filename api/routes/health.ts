@@ -5,6 +5,8 @@ import { burstLimit, operatorsOnly } from "./limits.ts";
 
 /** A head older than this means that the chain node does not answer. */
 const HEAD_SILENT_MS = 5_000;
+/** Nothing mined for so long, though something waits: no lock is mined in time any more. */
+const UNMINED_MS = 45_000;
 /** One look at the database serves all who ask within this time. */
 const SHARED_MS = 250;
 
@@ -29,6 +31,7 @@ export function healthRoutes(gateway: Gateway): Router {
       chain: gateway.head.silentMs < HEAD_SILENT_MS,
       signer: gateway.signerLock.held,
       settlement: !gateway.pipeline.congested,
+      mining: gateway.pipeline.unminedMs < UNMINED_MS,
       recovery: gateway.phase.takenUp,
       accepting: gateway.phase.accepting,
     };

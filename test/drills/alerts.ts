@@ -87,7 +87,7 @@ const FAULTS: readonly Fault[] = [
   },
   {
     what: "no block is mined",
-    raises: ["ChainStands", "TransactionStuck"],
+    raises: ["ChainStands", "TransactionStuck", "NothingMined"],
     strike: async ({ world: { miner } }) => {
       const { promise, resolve } = Promise.withResolvers<void>();
       const held = miner.hold(() => promise);
@@ -175,7 +175,7 @@ const FAULTS: readonly Fault[] = [
   },
   {
     what: "a signer cannot pay gas",
-    raises: ["SignerBalanceLast", "SignerBalanceLow", "TransactionStuck"],
+    raises: ["SignerBalanceLast", "SignerBalanceLow", "TransactionStuck", "NothingMined"],
     strike: async ({ world }) => {
       const balance = await world.rpc<string>("eth_getBalance", [GATEWAY.address, "latest"]);
       await world.rpc("anvil_setBalance", [GATEWAY.address, "0x0"]);

@@ -127,10 +127,9 @@ export class World {
       escrow: this.stack.info.contracts.InferenceEscrow as Hex,
       head,
       outbox: new Outbox(this.pool, account.address),
-      priorityFee: 1_000_000_000n,
+      bounds: { leastTip: 1_000_000_000n, feeCap, costCap: 10n ** 18n },
       logger,
       replaceAfterMs,
-      feeCap,
       metrics: new Metrics(),
       takenBack: async (jobIds: Hex[]) => {
         await this.store.reopen(jobIds);

@@ -11,6 +11,18 @@ import { ChainStatus } from "../../protocol/job-status.ts";
 
 const JOB: Hex = `0x${"0a".repeat(16)}`;
 const ESCROW: Hex = `0x${"11".repeat(20)}`;
+const PRICES = { creditsPerRequest: 0, creditsPer1kTokens: 0, feeBps: 0 };
+const NO_JOB = {
+  account: 0,
+  worker: 0,
+  credits: 0,
+  ...PRICES,
+  model: 0,
+  lockedAt: 0,
+  deadline: 0,
+  operator: 0,
+  attempt: 0,
+};
 const TERM = { validUntil: 1_000, inclusion: 30 };
 
 const look = (
@@ -56,14 +68,8 @@ describe("looking at a job", () => {
   function node({ newest, lockedAt }: { newest: number; lockedAt: number | null }) {
     const head = { block: { number: newest } };
     const has = { newest, state: newest };
-    const word = (status: number) => {
-      const empty = abi.find((one) => one.type === "function" && one.name === "jobOf");
-      const fields = (empty as { outputs: { components: { name: string; type: string }[] }[] }).outputs[0]?.components;
-      const job = Object.fromEntries(
-        (fields ?? []).map(({ name, type }) => [name, type.startsWith("uint") ? 0 : `0x`]),
-      );
-      return encodeFunctionResult({ abi, functionName: "jobOf", result: { ...job, status } as never });
-    };
+    const word = (status: number) =>
+      encodeFunctionResult({ abi, functionName: "jobOf", result: { ...NO_JOB, status } });
     const batch = async ([block]: { params: [Hex] }[]) => {
       const number = Number((block as { params: [Hex] }).params[0]);
       if (number > has.newest) return [null, word(ChainStatus.None)];

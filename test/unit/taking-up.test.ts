@@ -22,7 +22,7 @@ async function health(path: string, takenUp: boolean, alive: string[] = ["0x01"]
     pool: { query: async () => void queries++ },
     head: { silentMs: 0 },
     signerLock: { held: true },
-    pipeline: { congested: false },
+    pipeline: { congested: false, unminedMs: 0 },
     phase: { takenUp, accepting: true, stopping: false },
     ...others,
   };
@@ -51,6 +51,13 @@ it("says at once that it stops, however slow the database is", async () => {
   expect(reply).toMatchObject({ status: "not ready", checks: { accepting: false } });
   // It was not asked, so nothing was waited for.
   expect(reply).not.toHaveProperty("checks.database");
+});
+
+it("is not ready while something waits and nothing is mined, however short the queue is", async () => {
+  const standing = { pipeline: { congested: false, unminedMs: 60_000 } };
+  const reply = await health("/readyz", true, [], standing);
+  expect(reply.status).toBe(503);
+  expect(await reply.json()).toMatchObject({ checks: { settlement: true, mining: false } });
 });
 
 it("says how many workers are alive, and is ready without any", async () => {

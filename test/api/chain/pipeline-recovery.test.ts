@@ -1,8 +1,8 @@
 /** The transaction pipeline when processes end, stand beside each other, or a reorganisation takes back what was mined. */
 import { type Hex, keccak256 } from "viem";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { batchCalldata, batchGas, failOperation, type Operation } from "../../../api/chain/operations.ts";
-import { signVariant } from "../../../api/chain/transaction.ts";
+import { failOperation, type Operation } from "../../../api/chain/operations.ts";
+import { firstOffer, signVariant } from "../../../api/chain/transaction.ts";
 import { FailureReason } from "../../../protocol/job-status.ts";
 import { account, answeredJob, lock, placeOf, settle, sleep, World } from "../../support/pipeline-world.ts";
 
@@ -25,12 +25,10 @@ const endWithout = async ({ pipeline, head, outbox }: Awaited<ReturnType<World["
     chainId: world.stack.info.chain_id,
     escrow: world.stack.info.contracts.InferenceEscrow as Hex,
     head,
-    priorityFee: 1_000_000_000n,
-    feeCap: 500_000_000_000n,
+    bounds: { leastTip: 1_000_000_000n, feeCap: 500_000_000_000n, costCap: 10n ** 18n },
   };
-  const gas = batchGas(operations);
-  const variant = await signVariant(context as never, { nonce, gas }, batchCalldata(operations));
-  await outbox.insert({ nonce, gas, items: operations, variants: [variant] }, []);
+  const variant = await signVariant(context, { nonce, items: operations }, firstOffer(context, operations, 0));
+  await outbox.insert({ nonce, items: operations, variants: [variant] }, []);
   return variant.hash;
 };
 
@@ -100,8 +98,9 @@ describe("one process a signer", () => {
     await pipeline.submit(lock(head)).mined;
     const nonce = (await outbox.lastNonce()) + 1;
     const foreign = await world.foreignTransaction(nonce);
-    const variant = { hash: keccak256(foreign), raw: foreign, maxFee: 1n, priorityFee: 1n };
-    await outbox.insert({ nonce, gas: 21_000n, items: [], variants: [variant] }, []);
+    const price = { gas: 21_000n, maxFee: 1n, priorityFee: 1n };
+    const variant = { hash: keccak256(foreign), raw: foreign, operations: 0, ...price };
+    await outbox.insert({ nonce, items: [], variants: [variant] }, []);
     await world.sendForeign(foreign);
     expect((await pipeline.submit(lock(head)).mined).status).toBe("mined");
     expect(await outbox.lastNonce()).toBe(nonce + 1);

@@ -1,0 +1,221 @@
+/**
+ * The transaction pipeline behind nodes that refuse, limit and lag as real ones do (test/support/node-profiles.ts): whatever a node says, an
+ * operation happens once, and at a fee near the market's. Reports: icon-project/icon-bridge#452 (fee cap), ethereum/EIPs#9984 (gas cap),
+ * NethermindEth/nethermind#8126 (OldNonce), celo-org/celo-monorepo#11790 (late receipts), AztecProtocol/aztec-packages#23543 (underpriced),
+ * node-real/bsc-erigon#195 and erigontech/erigon#19406 (receipts without logs), NethermindEth/nethermind#6182 (no receipt).
+ */
+import type { Hex } from "viem";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { eventOf, type Operation, type Outcome } from "../../../api/chain/operations.ts";
+import { inferenceEscrowAbi } from "../../../protocol/generated/abi.ts";
+import { eventually } from "../../support/api-client.ts";
+import { NODE_PROFILES, type NodeProfile } from "../../support/node-profiles.ts";
+import { type NodeFaults, NodeProxy } from "../../support/node-proxy.ts";
+import { account, lock, sleep, World } from "../../support/pipeline-world.ts";
+
+const GWEI = 1_000_000_000n;
+const BLOCK_MS = 250;
+/** Deeper than any reorganisation that the gateway expects. */
+const FINAL_BLOCKS = 70;
+
+const { geth, nethermind, erigon, besu, infura, sequencer } = NODE_PROFILES;
+const world = new World();
+let proxy: NodeProxy;
+let mining: NodeJS.Timeout | undefined;
+
+beforeAll(() => world.open());
+afterEach(async () => {
+  clearInterval(mining);
+  await world.endPipelines();
+  proxy.close();
+  await world.raiseBaseFee(7n);
+});
+afterAll(() => world.close());
+
+/** A pipeline behind a node of this profile, and a block each 250 ms. */
+async function behind(profile: NodeProfile, faults: NodeFaults = {}) {
+  proxy = await NodeProxy.open(world.stack.info.rpc_url, profile);
+  const started = await world.start({ rpcUrl: proxy.url });
+  // What is taken up from the test before is no matter of this one.
+  proxy.faults = faults;
+  mining = setInterval(() => void world.node.mine({ blocks: 1 }).catch(() => {}), BLOCK_MS);
+  return started;
+}
+
+/** Locks that the escrow has of these jobs. */
+async function locksOf(operations: readonly Operation[]): Promise<number> {
+  const address = world.stack.info.contracts.InferenceEscrow as Hex;
+  const events = await world.node.getContractEvents({
+    address,
+    abi: inferenceEscrowAbi,
+    eventName: "JobLocked",
+    fromBlock: 0n,
+  });
+  const ids = new Set(operations.map(({ jobId }) => jobId));
+  return events.filter(({ args }) => ids.has(args.jobId as Hex)).length;
+}
+
+/** Variants of the newest nonce, oldest first: what was offered for it. */
+async function offers(): Promise<{ maxFee: bigint; tip: bigint }[]> {
+  const text = `SELECT max_fee, priority_fee FROM chain_transaction_variant
+    WHERE nonce = (SELECT max(nonce) FROM chain_transaction) ORDER BY created_at`;
+  const { rows } = await world.pool.query(text);
+  return rows.map((row) => ({ maxFee: BigInt(row.max_fee), tip: BigInt(row.priority_fee) }));
+}
+
+const mined = (outcomes: readonly Outcome[]) => outcomes.filter(({ status }) => status === "mined").length;
+
+describe.each(Object.values(NODE_PROFILES))("a node like $name", (profile) => {
+  it("has each operation mined once", async () => {
+    const { pipeline, head } = await behind(profile);
+    const operations = Array.from({ length: 30 }, () => lock(head));
+    const outcomes = await Promise.all(operations.map((operation) => pipeline.submit(operation).mined));
+    expect(mined(outcomes)).toBe(30);
+    expect(await locksOf(operations)).toBe(30);
+  });
+
+  it("that refuses a nonce used elsewhere has its operation mined with the next", async () => {
+    const { pipeline, head } = await behind(profile);
+    await pipeline.submit(lock(head)).mined;
+    await world.takeNextNonce();
+    const operation = lock(head);
+    expect((await pipeline.submit(operation).mined).status).toBe("mined");
+    expect(await locksOf([operation])).toBe(1);
+  });
+});
+
+it("eight nonces used elsewhere do not stop what comes after them", async () => {
+  const { pipeline, head } = await behind(nethermind);
+  await pipeline.submit(lock(head)).mined;
+  for (let used = 0; used < 8; used++) await world.takeNextNonce();
+  const operations = Array.from({ length: 4 }, () => lock(head));
+  const outcomes = await Promise.all(operations.map((operation) => pipeline.submit(operation).mined));
+  expect(mined(outcomes)).toBe(4);
+});
+
+describe("a node that refuses what could cost too much", () => {
+  it("gets smaller batches from the start, while fees are high", async () => {
+    await world.raiseBaseFee(200n * GWEI);
+    const { pipeline, head } = await behind(geth);
+    const operations = Array.from({ length: 60 }, () => lock(head));
+    const outcomes = await Promise.all(operations.map((operation) => pipeline.submit(operation).mined));
+    expect(mined(outcomes)).toBe(60);
+    expect(proxy.count("refused cost")).toBe(0);
+  });
+
+  it("by a cap of its own gets a lower fee, and what was refused is mined", async () => {
+    const costCap = { wei: 1_200_000_000_000_000n, refused: besu.words.belowBaseFee };
+    // 920,000 gas of a lock at 1.6 gwei are above the cap, at what the market asks a moment later below.
+    await world.raiseBaseFee((GWEI * 3n) / 10n);
+    const { pipeline, head } = await behind({ ...besu, costCap });
+    await world.raiseBaseFee((GWEI * 3n) / 10n);
+    const operations = Array.from({ length: 3 }, () => lock(head, { validUntil: head.time + 600 }));
+    const outcomes = await Promise.all(operations.map((operation) => pipeline.submit(operation).mined));
+    expect(mined(outcomes)).toBe(3);
+  });
+});
+
+it("a node that allows less gas gets a smaller batch; the rest follows once that is final", async () => {
+  const gasCap = { gas: 2_000_000n, refused: nethermind.gasCap?.refused ?? geth.words.known };
+  const { pipeline, head } = await behind({ ...nethermind, gasCap });
+  const operations = Array.from({ length: 40 }, () => lock(head, { validUntil: head.time + 600 }));
+  const done = Promise.all(operations.map((operation) => pipeline.submit(operation).mined));
+  const someLocked = () => locksOf(operations);
+  await eventually(someLocked, (count) => count >= 8, 60_000);
+  let settled = false;
+  void done.then(() => {
+    settled = true;
+  });
+  while (!settled) await world.node.mine({ blocks: FINAL_BLOCKS }).then(() => sleep(500));
+  expect(mined(await done)).toBe(40);
+  expect(await locksOf(operations)).toBe(40);
+});
+
+it("a reorganisation that mines the first variant after all ends the operations of both, once each", async () => {
+  const gasCap = { gas: 2_000_000n, refused: geth.words.known };
+  const { pipeline, head } = await behind({ ...besu, gasCap });
+  const operations = Array.from({ length: 40 }, () => lock(head, { validUntil: head.time + 600 }));
+  const done = Promise.all(operations.map((operation) => pipeline.submit(operation).mined));
+  const split = async () => {
+    const { rows } = await world.pool.query(
+      `SELECT t.mined_block, (SELECT raw FROM chain_transaction_variant v WHERE v.signer = t.signer AND v.nonce = t.nonce
+              ORDER BY created_at LIMIT 1) AS raw
+       FROM chain_transaction t JOIN chain_transaction_variant v ON v.hash = t.mined_hash
+       WHERE v.operations < jsonb_array_length(t.items) ORDER BY t.nonce DESC LIMIT 1`,
+    );
+    return rows[0] as { mined_block: string; raw: Hex } | undefined;
+  };
+  const found = await eventually(split, (row) => row !== undefined);
+  clearInterval(mining);
+  const depth = Number(await world.node.getBlockNumber()) - Number(found?.mined_block) + 1;
+  await world.node.request({ method: "anvil_reorg" as never, params: [depth, [[found?.raw, 0]]] as never });
+  mining = setInterval(() => void world.node.mine({ blocks: 1 }).catch(() => {}), BLOCK_MS);
+  expect(mined(await done)).toBe(40);
+  expect(await locksOf(operations)).toBe(40);
+});
+
+it("a node that keeps saying underpriced is offered one step a block, and no fortune", async () => {
+  const { pipeline, head } = await behind(erigon, { underpricedFor: 4_000 });
+  const before = head.block.number;
+  const operation = lock(head);
+  expect((await pipeline.submit(operation).mined).status).toBe("mined");
+  const offered = await offers();
+  expect(offered.length).toBeLessThanOrEqual(head.block.number - before + 1);
+  const tips = offered.map(({ tip }) => tip);
+  expect(tips.every((tip) => tip <= 2n * GWEI)).toBe(true);
+});
+
+it("a signer without money offers no more, and goes on once it is funded", async () => {
+  const { pipeline, head } = await behind(nethermind);
+  const balance = await world.node.getBalance({ address: account.address });
+  await world.node.setBalance({ address: account.address, value: 0n });
+  const { mined: outcome } = pipeline.submit(lock(head));
+  await sleep(4_000);
+  expect(await offers()).toHaveLength(1);
+  expect(pipeline.unminedMs).toBeGreaterThan(3_000);
+  await world.node.setBalance({ address: account.address, value: balance });
+  expect((await outcome).status).toBe("mined");
+  await eventually(
+    async () => pipeline.unminedMs,
+    (ms) => ms === 0,
+  );
+});
+
+describe("receipts", () => {
+  it("without logs are read again: the lock is not taken for a failure", async () => {
+    const { pipeline, head } = await behind(erigon, { receiptsWithoutLogs: 3 });
+    const outcome = await pipeline.submit(lock(head)).mined;
+    expect(eventOf(outcome, "JobLocked")).toBeDefined();
+    expect(proxy.count("receipt without logs")).toBe(3);
+  });
+
+  it("that come eight blocks after a nonce moved are waited for: nobody stole the key", async () => {
+    const { pipeline, head } = await behind({ ...infura, receiptsAfter: 25 });
+    const operation = lock(head);
+    const { signed, mined: outcome } = pipeline.submit(operation);
+    const hash = await signed;
+    expect(await outcome).toMatchObject({ status: "mined", hash });
+    expect(await locksOf([operation])).toBe(1);
+  });
+
+  it("that a node does not give for a while are given later, for the same transaction", async () => {
+    const { pipeline, head } = await behind(nethermind, { noReceipts: true });
+    const { signed, mined: outcome } = pipeline.submit(lock(head));
+    const hash = await signed;
+    await sleep(6_000);
+    proxy.faults = {};
+    expect(await outcome).toMatchObject({ status: "mined", hash });
+  });
+});
+
+it("a send that a rollup's sequencer takes and no replica shows is not sent at a higher fee", async () => {
+  const { pipeline, head } = await behind(sequencer);
+  expect((await pipeline.submit(lock(head)).mined).status).toBe("mined");
+  expect(await offers()).toHaveLength(1);
+});
+
+it("a send whose answer is lost is the transaction that is mined", async () => {
+  const { pipeline, head } = await behind(besu, { loseAnswers: { count: 1, methods: ["eth_sendRawTransaction"] } });
+  const { signed, mined: outcome } = pipeline.submit(lock(head));
+  expect(await outcome).toMatchObject({ status: "mined", hash: await signed });
+});
