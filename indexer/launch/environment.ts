@@ -22,7 +22,7 @@ export const settingsSchema = z.object({
   INDEXER_POLL_MS: count(250).describe("how often the node is polled then"),
   INDEXER_RPC_PER_SECOND: count(500).describe("most requests to the node a second. **Choose it** for a metered node"),
   INDEXER_HOST: z.string().default("127.0.0.1").describe("address to listen on"),
-  INDEXER_PORT: port.min(1).default(42_069).describe("port of `/ready`, `/health`, `/status`, `/metrics`"),
+  INDEXER_PORT: port.min(1).default(4269).describe("port of `/ready`, `/health`, `/status`, `/metrics`"),
   INDEXER_LOG_LEVEL: z.enum(LOG_LEVELS).default("warn").describe("of Ponder, trace to fatal; `info` is a line a block"),
 });
 

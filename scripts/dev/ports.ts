@@ -6,9 +6,9 @@ import { StackError } from "./files.ts";
 const PORTS = {
   api: ["API_PORT", 4000, "the API"],
   chain: ["CHAIN_PORT", 8545, "the chain"],
-  indexer: ["INDEXER_PORT", 42_069, "the indexer"],
+  indexer: ["INDEXER_PORT", 4269, "the indexer"],
   worker: ["WORKER_PORT", 9101, "the first worker (others follow)"],
-  postgres: ["POSTGRES_PORT", 54_329, "PostgreSQL"],
+  postgres: ["POSTGRES_PORT", 5429, "PostgreSQL"],
 } as const;
 export type Ports = Record<keyof typeof PORTS, number>;
 

@@ -257,7 +257,7 @@ async function lockDataDir(parts: Parts, progress: Progress): Promise<() => void
       throw new StackError(
         `A stack with the data folder ${dataDir} is already running (process ${starter.pid}).\n` +
           `What to do: use that one, stop it with Ctrl-C or \`kill ${starter.pid}\`, or choose another folder and other ports:\n` +
-          "  DATA_DIR=.data-2 API_PORT=4001 CHAIN_PORT=8546 INDEXER_PORT=42070 WORKER_PORT=9201 POSTGRES_PORT=54330 npm start",
+          "  DATA_DIR=.data-2 API_PORT=4001 CHAIN_PORT=8546 INDEXER_PORT=4270 WORKER_PORT=9201 POSTGRES_PORT=5430 npm start",
       );
     }
     if (!said) progress.note("stack", "the last start was killed: waiting until its parts have stopped");

@@ -148,10 +148,10 @@ export async function openHosts(credits: number, note: (line: string) => void): 
       await ready(async () => (await fetch(`${SERVICE}/healthz`)).status > 0);
     },
     indexer: async (env) => {
-      const address = { INDEXER_HOST: "0.0.0.0", INDEXER_PORT: "42069" };
+      const address = { INDEXER_HOST: "0.0.0.0", INDEXER_PORT: "4269" };
       const all = { ...common, DATABASE_URL: databaseUrl, WS_URL: "", ...address, ...env };
       hosts.indexer.start("indexer", [process.execPath, "indexer/main.ts"], all);
-      await ready(async () => (await fetch(`http://${addressOf("indexer")}:42069/ready`)).ok);
+      await ready(async () => (await fetch(`http://${addressOf("indexer")}:4269/ready`)).ok);
     },
     "db-1": () => databases["db-1"].start(),
     "db-2": () => databases["db-2"].start(),
