@@ -221,6 +221,8 @@ export const healthSchema = z.object({
   models: z.array(z.string()),
   /** What the model server can do beyond text, by catalog id. */
   abilities: z.record(z.string(), z.array(z.string())),
+  /** True: a text generator answers, and no model (`--backend builtin`). */
+  demo: z.boolean(),
   /** Jobs that run. */
   in_flight: z.number().int().nonnegative(),
   /** Jobs that wait for one of those to end. */
@@ -240,5 +242,6 @@ export const probeSchema = healthSchema.pick({ worker: true }).extend({
   status: z.string().max(100),
   capacity: healthSchema.shape.capacity.optional().catch(undefined),
   abilities: healthSchema.shape.abilities.optional().catch(undefined),
+  demo: healthSchema.shape.demo.catch(false),
 });
 export type ProbedHealth = z.infer<typeof probeSchema>;

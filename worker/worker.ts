@@ -110,6 +110,7 @@ async function startWorker({ config, chain, backend, privateKey, log }: Given): 
     worker: identity.address,
     models,
     abilities: Object.fromEntries(config.abilities),
+    demo: config.backend.kind === "builtin",
     ...runner.load,
     unsettled: watcher.unsettled,
   });

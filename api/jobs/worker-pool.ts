@@ -97,7 +97,23 @@ export class WorkerPool {
     );
     const offered = ({ signer }: RegisteredWorker) =>
       !withholding.has(signer) && this.#of(signer).isOffered(model, now);
-    return this.#parts.directory.workersOf(model).filter(offered);
+    return this.#answering(model).filter(offered);
+  }
+
+  /** Whether only the text generators of a local stack answer for the model. */
+  isDemo(model: number): boolean {
+    const hosts = this.hosts(model);
+    return hosts.length > 0 && hosts.every(({ signer }) => this.#of(signer).demo === true);
+  }
+
+  /**
+   * Who may answer for the model. A text generator stands in for a model that nobody serves: once a worker with a model has been heard, and for
+   * as long as it is registered, generators answer no more, also while that worker is away.
+   */
+  #answering(model: number): RegisteredWorker[] {
+    const all = this.registered(model);
+    const isServed = all.some(({ signer }) => this.#of(signer).demo === false);
+    return isServed ? all.filter(({ signer }) => this.#of(signer).demo !== true) : all;
   }
 
   /** Every worker that hosts the model by the chain, whatever this gateway thinks of it. */
@@ -113,7 +129,7 @@ export class WorkerPool {
 
   /** Whether a worker of the model has said that it can do all of these, be it away now. */
   isDeclared(model: number, needs: readonly Ability[]): boolean {
-    return this.registered(model).some(({ signer }) => this.#of(signer).has(model, needs));
+    return this.#answering(model).some(({ signer }) => this.#of(signer).has(model, needs));
   }
 
   /** Whether the worker has said that it can do all of these with the model. */
@@ -305,11 +321,12 @@ export class WorkerPool {
     const asked = performance.now();
     try {
       const report = await this.#parts.client.probe(worker.endpoint, PROBE_TIMEOUT_MS);
-      const { status, worker: name, capacity, abilities = {} } = report;
+      const { status, worker: name, capacity, abilities = {}, demo } = report;
       if (status !== "ok") reason = `says ${oneLine(status)}`;
       else if (name.toLowerCase() !== worker.signer.toLowerCase()) reason = `answers as ${oneLine(name)}`;
       health.capacity = capacity ?? null;
       health.abilities = this.#byNumber(abilities);
+      if (reason === "") health.demo = demo;
       health.probeMs = performance.now() - asked;
     } catch (error) {
       late = error instanceof Error && error.name === "TimeoutError";

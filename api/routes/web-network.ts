@@ -218,6 +218,7 @@ function showModel({ createdAt, ...row }: ModelRow, pool: WorkerPool, today: Day
   return {
     ...shown(row),
     active_workers: pool.hosts(row.number).length,
+    demo: pool.isDemo(row.number),
     jobs_24h: today.settled,
     credits_24h: today.credits,
     success_24h: shareOf(today.settled, today.failed),

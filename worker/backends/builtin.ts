@@ -10,12 +10,16 @@ type BuiltinOptions = {
   firstTokenMs: number;
 };
 
+/** The first sentence of an answer: everybody who reads it sees what it is, and what to do. */
+export const DEMO_SENTENCE =
+  "This is demo text, written by no model: start a model server (Ollama, llama-server, vLLM, LM Studio) and run `npm start` again, or connect one with `npm run worker -- --backend URL`.";
+
 /** Tokens in one piece when there is no speed limit: fewer events to write, still a stream. */
 const BATCH = 16;
 
 /**
  * A small deterministic text generator, so that the whole system runs with no GPU and no model. It is no language model and
- * does not pretend to be one: it writes sentences around words of the prompt (see `composeAnswer` for what a prompt can ask).
+ * says so in its first sentence; then it writes sentences around words of the prompt (see `compose` for what a prompt can ask).
  * Sampling parameters have no meaning for it; `seed`, `max_tokens`, `stop`, `response_format` and `reasoning_effort` do.
  */
 export class BuiltinTextGenerator implements Backend {
@@ -128,8 +132,9 @@ function topics(prompt: string): string[] {
 const EFFORT: Record<string, number> = { minimal: 8, low: 16, medium: 32, high: 64, xhigh: 128 };
 
 /**
- * The tokens of an answer and of the reasoning before it: sentences about the prompt, the same for the same request. Natural length is 40 to 160
- * tokens; a prompt that holds `[[tokens:N]]` gets exactly N, and with `[[reasoning:N]]` exactly N of reasoning, where that is asked for. A single
+ * The tokens of an answer and of the reasoning before it: the demo sentence and sentences about the prompt, the same for the same request. Natural
+ * length is 40 to 160 tokens beside the demo sentence. JSON has no place for that sentence, and a text that is asked for by its length is a
+ * test's: a prompt that holds `[[tokens:N]]` gets exactly N, and with `[[reasoning:N]]` exactly N of reasoning, where that is asked for. A single
  * token cannot be told from the end of a sentence, so the text of an exact length may break off inside one.
  */
 function compose(model: string, request: ChatRequest): { reasoning: string[]; answer: string[] } {
@@ -145,12 +150,12 @@ function compose(model: string, request: ChatRequest): { reasoning: string[]; an
   const words = topics(prompt.replace(/\[\[.*?\]\]/g, " "));
   const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
 
-  /** Sentences of `exact` tokens, or of at most `wanted`: then the last one is whole. */
-  const write = (wanted: number, exact: number | undefined): string[] => {
+  /** Sentences of `exact` tokens, or of at most `wanted`: then the last one is whole. `before` stands in front of the first. */
+  const write = (wanted: number, exact: number | undefined, before = ""): string[] => {
     const tokens: string[] = [];
     for (let sentence = 0; tokens.length < (exact ?? wanted); sentence++) {
       const body = pick(SENTENCES).replace("%", pick(words)).replace("&", pick(words));
-      const space = sentence === 0 ? "" : random() < 0.12 ? "\n\n" : " ";
+      const space = sentence === 0 ? before : random() < 0.12 ? "\n\n" : " ";
       const next = tokenize(space + body);
       // A natural answer ends with a sentence.
       if (exact === undefined && sentence > 0 && tokens.length + next.length > wanted) break;
@@ -161,9 +166,11 @@ function compose(model: string, request: ChatRequest): { reasoning: string[]; an
 
   const format = request.response_format;
   const schema = format?.type === "json_schema" ? format.json_schema["schema"] : ANY_OBJECT;
+  const exact = asked("tokens");
+  const demo = exact === undefined ? tokenize(DEMO_SENTENCE) : [];
   const answer =
     format === undefined
-      ? write(40 + Math.floor(random() * 120), asked("tokens"))
+      ? [...demo, ...write(40 + Math.floor(random() * 120), exact, demo.length > 0 ? "\n\n" : "")]
       : tokenize(JSON.stringify(example(schema, { root: schema, word: () => pick(words), values: 0 })));
   const effort = request.reasoning_effort === undefined ? 0 : (EFFORT[request.reasoning_effort] ?? 0);
   return { reasoning: effort === 0 ? [] : write(effort, asked("reasoning")), answer };

@@ -29,7 +29,8 @@ export class PlayedWorker {
   readonly #stack: PlayedStack;
   readonly #server = createServer((request, response) => {
     if (request.url === "/healthz") {
-      response.end(JSON.stringify({ status: "ok", worker: this.account.address }));
+      // It plays beside generators: as a model it would end their work.
+      response.end(JSON.stringify({ status: "ok", worker: this.account.address, demo: true }));
       return;
     }
     if (request.url === "/trial") {

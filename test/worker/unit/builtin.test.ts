@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ChatRequest } from "../../../protocol/dispatch.ts";
 import { tokenize } from "../../../worker/backends/backend.ts";
-import { BuiltinTextGenerator } from "../../../worker/backends/builtin.ts";
+import { BuiltinTextGenerator, DEMO_SENTENCE } from "../../../worker/backends/builtin.ts";
 
 async function generate(
   prompt: string,
@@ -20,6 +20,13 @@ async function generate(
 }
 
 describe("built-in text generator", () => {
+  it("says first that it is no model, and how to connect one", async () => {
+    const { text } = await generate("Say hello.");
+    expect(text.startsWith(`${DEMO_SENTENCE}\n\n`)).toBe(true);
+    expect(text.length).toBeGreaterThan(DEMO_SENTENCE.length + 100);
+    expect(DEMO_SENTENCE).toMatch(/no model.*npm start.*npm run worker -- --backend URL/);
+  });
+
   it("gives the same text for the same request and seed, and another for another", async () => {
     const one = await generate("Tell me about glaciers", { seed: 1 });
     expect((await generate("Tell me about glaciers", { seed: 1 })).text).toBe(one.text);

@@ -12,6 +12,7 @@ const health = {
   status: "ok",
   models: ["m"],
   abilities: { m: ["json_object"] },
+  demo: false,
   in_flight: 1,
   queued: 0,
   capacity: 2,

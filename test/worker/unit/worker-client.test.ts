@@ -125,7 +125,7 @@ describe("the gateway's connection to workers", () => {
     answer = (_request, response) => void response.end('"ok"');
     await expect(probe()).rejects.toThrow(/no health report/);
     answer = (_request, response) => void response.end('{"status":"ok","worker":"0x11","capacity":-5}');
-    expect(await probe()).toEqual({ status: "ok", worker: "0x11", capacity: undefined });
+    expect(await probe()).toEqual({ status: "ok", worker: "0x11", capacity: undefined, demo: false });
   });
 
   it("takes the probe of a worker for what its own process says, and of one of another version what it needs", async () => {
@@ -134,21 +134,22 @@ describe("the gateway's connection to workers", () => {
       worker: `0x${"11".repeat(20)}`,
       models: ["m"],
       abilities: { m: ["reasoning"] },
+      demo: true,
       in_flight: 1,
       queued: 2,
       capacity: 3,
       unsettled: 4,
     } as const;
     const own = await serve(createWorkerServer({ health: () => says } as never));
-    const { status, worker, capacity, abilities } = says;
-    expect(await client(true).probe(own, 60_000)).toEqual({ status, worker, capacity, abilities });
+    const { status, worker, capacity, abilities, demo } = says;
+    expect(await client(true).probe(own, 60_000)).toEqual({ status, worker, capacity, abilities, demo });
     const answer = await (await fetch(`${own}/healthz`)).json();
     expect(healthSchema.parse(answer)).toEqual(says);
 
     const older = await serve((_request, response) =>
       response.end('{"status":"resting","worker":"0x11","queued":"?","abilities":["reasoning"]}'),
     );
-    expect(await client(true).probe(older, 60_000)).toEqual({ status: "resting", worker: "0x11" });
+    expect(await client(true).probe(older, 60_000)).toEqual({ status: "resting", worker: "0x11", demo: false });
   });
 
   // The pool forgives a worker one late probe, and knows it by this name.

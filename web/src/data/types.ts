@@ -115,6 +115,8 @@ export type Model = {
   retires_at: string | null;
   retired: boolean;
   active_workers: number;
+  /** Only a text generator answers, no model: on a local stack. */
+  demo: boolean;
   /** Charged in the last 24 hours, by all operators; and the share of the ended jobs that was. */
   jobs_24h: number;
   credits_24h: number;

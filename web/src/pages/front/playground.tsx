@@ -13,7 +13,7 @@ import { type Receipt, ReceiptSteps } from "./receipt.tsx";
 
 const LENGTHS = [250, 500, 1_000, 2_000];
 const PROMPTS = ["Say hello.", "Explain an escrow in two sentences.", "Write a haiku about receipts."];
-/** Cheap and quick: what is asked first where it is to be had. */
+/** Cheap and quick: what is asked first where no model is known to answer, only text generators. */
 const FIRST = "qwen3-8b";
 
 /** Chat with any model, and see lock, signature, settlement and price as they come. */
@@ -21,12 +21,13 @@ export function Playground() {
   const catalog = useQuery(modelsQuery);
   const models = catalog.data?.data.filter((model) => model.active_workers > 0) ?? [];
   const demo = useQuery({ ...demoQuery, enabled: app.development }).data?.api_key ?? null;
-  const [name, setName] = useState(FIRST);
+  const [name, setName] = useState<string | null>(null);
   const [length, setLength] = useState(500);
   const [ownKey, setOwnKey] = useState("");
   const apiKey = ownKey || demo;
   const { messages, receipt, isRunning, send, stop, clear } = useChat();
-  const model = models.find(({ id }) => id === name) ?? models[0];
+  const first = models.find(({ demo }) => !demo) ?? models.find(({ id }) => id === FIRST) ?? models[0];
+  const model = models.find(({ id }) => id === name) ?? first;
   const ask = (text: string) => {
     if (model === undefined || apiKey === null || isRunning || text.trim() === "") return;
     const most = quote(length, pricesOf(model));
@@ -40,8 +41,10 @@ export function Playground() {
             {models.length === 0 ? (
               <option value="">{catalog.isPending ? "loading …" : "none can be asked now"}</option>
             ) : null}
-            {models.map(({ id }) => (
-              <option key={id}>{id}</option>
+            {models.map(({ id, demo }) => (
+              <option key={id} value={id}>
+                {demo ? `${id} (demo text)` : id}
+              </option>
             ))}
           </Select>
           <Select label="Longest answer" value={length} onChange={(event) => setLength(Number(event.target.value))}>
@@ -57,6 +60,7 @@ export function Playground() {
             </Button>
           ) : null}
         </div>
+        {model?.demo ? <DemoNotice /> : null}
         <Talk messages={messages} isRunning={isRunning} />
         {receipt?.failure === undefined ? null : <Failure told={{ title: "No answer", text: receipt.failure }} />}
         {messages.length === 0 ? (
@@ -89,6 +93,14 @@ export function Playground() {
     </section>
   );
 }
+
+/** Says that no model answers, and how to connect one. */
+const DemoNotice = () => (
+  <p className="hint">
+    Demo text: no model answers here. Start Ollama, llama-server, vLLM or LM Studio on this machine and run{" "}
+    <code>npm start</code> again, or name a server with <code>npm start -- --backend URL</code>.
+  </p>
+);
 
 /** What an answer costs at least and at most. */
 function priceOf(model: Model, length: number): string {
