@@ -1,6 +1,6 @@
 /** A worker's settings: one table of flags, variables and what each may be; and how command line, environment and file are read. */
 
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import type { Address, Hex } from "viem";
@@ -9,7 +9,7 @@ import { DEV_CHAIN_ID } from "../protocol/deployment.ts";
 import { ABILITIES, type Ability } from "../protocol/dispatch.ts";
 import { isNodeUrl, NODE_URL_HELP } from "../shared/node-url.ts";
 import { type Redact, redactor, secretsOfUrl } from "../shared/redact.ts";
-import { readStackFile } from "../shared/stack-file.ts";
+import { dataDirOf, readStackFile } from "../shared/stack-file.ts";
 import { COMMAND, ConfigError } from "./console.ts";
 
 /**
@@ -41,14 +41,14 @@ const optional = <S extends z.ZodType>(schema: S) => schema.nullable().default(n
 const schema = z.object({
   backend: setting(
     "WORKER_BACKEND --backend URL",
-    "base URL of an OpenAI-compatible server, e.g. http://127.0.0.1:8000/v1; or builtin",
+    "base URL of an OpenAI-compatible server, e.g. http://127.0.0.1:8000/v1; or builtin (default: beside a local stack, the model server found on this machine)",
     z.union([z.literal("builtin"), url], 'must be "builtin" or an http(s) URL').default("builtin"),
   ),
   backendKey: setting("WORKER_BACKEND_KEY", "bearer key of that server", optional(text)),
   /** Catalog id → name at the backend. */
   models: setting(
     "WORKER_MODELS --models ID,ID",
-    "catalog ids to host; id=name where the backend has another name",
+    "catalog ids to host; id=name where the backend has another name (default: beside a local stack, all that the server serves)",
     z.string({ error: "is needed: the catalog ids to host, e.g. --models qwen3-8b" }).min(1).transform(parseModels),
   ),
   abilities: setting(
@@ -79,7 +79,7 @@ const schema = z.object({
   ),
   dataDir: setting(
     "WORKER_DATA_DIR --data-dir DIR",
-    "key, configuration and unsettled answers (default .worker)",
+    "key, configuration and unsettled answers (default .worker; beside a local stack, worker in its DATA_DIR)",
     text.default(".worker"),
   ),
   port: setting(
@@ -349,7 +349,7 @@ export function readInvocation(argv: readonly string[], environment: NodeJS.Proc
     // An empty variable is how shells and compose files say "not set".
     if (value !== undefined && value !== "") values[env] = value;
   }
-  const folder = values["WORKER_DATA_DIR"] ?? ".worker";
+  const folder = values["WORKER_DATA_DIR"] ?? usualFolder(values, environment);
   const stack: Record<string, string> = environment["DATA_DIR"] ? { DATA_DIR: environment["DATA_DIR"] } : {};
   const configFile = named("config") ?? environment["WORKER_CONFIG"];
   const fromFile = readFile(configFile ?? join(folder, "config.json"), configFile !== undefined);
@@ -365,6 +365,15 @@ export function readInvocation(argv: readonly string[], environment: NodeJS.Proc
     },
     values: { ...fromFile, ...values, ...stack, WORKER_DATA_DIR: folder },
   };
+}
+
+/** `.worker`. Beside a local stack a folder in that stack's DATA_DIR: key and registration belong to its chain, and go with it. */
+function usualFolder(values: Record<string, string>, environment: NodeJS.ProcessEnv): string {
+  const usual = ".worker";
+  const isElsewhere = values["WORKER_SERVICE"] !== undefined || values["DEPLOYMENT_FILE"] !== undefined;
+  if (isElsewhere || (!environment["DATA_DIR"] && existsSync(join(usual, "keystore.json")))) return usual;
+  const stack = dataDirOf(environment);
+  return existsSync(join(stack, "stack.json")) ? join(stack, "worker") : usual;
 }
 
 function parseFlags(argv: readonly string[]) {

@@ -16,7 +16,7 @@ import {
 } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { z } from "zod";
-import type { Deployment } from "../protocol/deployment.ts";
+import { DEV_CHAIN_ID, type Deployment } from "../protocol/deployment.ts";
 import type { JobDigests } from "../protocol/digests.ts";
 import { outputAccessTypes } from "../protocol/dispatch.ts";
 import { type Assignment, type Completion, escrowDomain } from "../protocol/messages.ts";
@@ -128,12 +128,26 @@ const SHORTEST_PASSPHRASE = 8;
 const INSTEAD = "WORKER_PASSPHRASE, or --passphrase-file FILE";
 const fileOf = (dataDir: string): string => join(dataDir, "keystore.json");
 
-/** The signing key: given openly, or decrypted from the data folder, where the first start puts a new one. */
-export async function openWorkerKey(config: KeyConfig, terminal: Terminal): Promise<Hex> {
+/** Encrypts the keys of workers on development chains, where nothing is worth anything; the same file format then serves everywhere. */
+const DEVELOPMENT_PASSPHRASE = "local development";
+
+/**
+ * The signing key: given openly, or decrypted from the data folder, where the first start puts a new one. On a development chain a passphrase
+ * can be given and is not asked for.
+ */
+export async function openWorkerKey(config: KeyConfig, terminal: Terminal, chainId?: number): Promise<Hex> {
   if (config.privateKey !== null) return config.privateKey;
   const keystore = readKeystore(config.dataDir);
-  if (keystore === null) return createKey(config, terminal);
   const given = givenPassphrase(config.passphrase);
+  if (chainId === DEV_CHAIN_ID && given === null) {
+    if (keystore === null) return createKey(config.dataDir, DEVELOPMENT_PASSPHRASE, terminal);
+    const key = await decryptKey(keystore, DEVELOPMENT_PASSPHRASE).catch(() => null);
+    if (key !== null) return key;
+  }
+  if (keystore === null) {
+    const passphrase = given ?? (await newPassphrase(fileOf(config.dataDir), terminal));
+    return createKey(config.dataDir, passphrase, terminal);
+  }
   const passphrase = given ?? (await terminal.askHidden(`Passphrase of ${addressOf(keystore)}:`, INSTEAD));
   return decryptKey(keystore, passphrase);
 }
@@ -145,9 +159,8 @@ export function workerAddress({ privateKey, dataDir }: KeyConfig): Address | nul
   return keystore === null ? null : addressOf(keystore);
 }
 
-async function createKey({ passphrase, dataDir }: KeyConfig, terminal: Terminal): Promise<Hex> {
+async function createKey(dataDir: string, secret: string, terminal: Terminal): Promise<Hex> {
   const file = fileOf(dataDir);
-  const secret = givenPassphrase(passphrase) ?? (await newPassphrase(file, terminal));
   if (secret.length < SHORTEST_PASSPHRASE) {
     throw new ConfigError(`the passphrase needs at least ${SHORTEST_PASSPHRASE} characters, it has ${secret.length}`);
   }

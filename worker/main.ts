@@ -2,6 +2,7 @@
 /** The worker: `cmi-worker --backend URL --models id,id`, in the repository `npm run worker --`. `--help` names every command and setting. */
 import type { Redact } from "../shared/redact.ts";
 import { claimDataDir, drain, formatStatus, readStatus, unbond, withdraw } from "./cli/commands.ts";
+import { withModelServer } from "./cli/local.ts";
 import { withService } from "./cli/service.ts";
 import { hiding, type Invocation, parseConfig, readInvocation, USAGE } from "./config.ts";
 import { ConfigError, Terminal } from "./console.ts";
@@ -29,7 +30,7 @@ async function main(): Promise<void> {
 }
 
 async function run(invocation: Invocation, terminal: Terminal): Promise<void> {
-  const config = parseConfig(invocation.values);
+  const config = parseConfig(await withModelServer(invocation.values, process.env, terminal));
   redact = hiding(config);
   const release = claimDataDir(config.dataDir);
   process.on("exit", release);

@@ -10,15 +10,16 @@ import {
   formatEther,
   type Hex,
   isAddressEqual,
-  parseEther,
 } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import type { Deployment } from "../protocol/deployment.ts";
 import { DEV_CHAIN_ID } from "../protocol/deployment.ts";
 import { workerRegistryAbi } from "../protocol/generated/abi.ts";
 import { receiptOf } from "../protocol/receipt.ts";
+import { sendInTurn } from "../shared/nonce-race.ts";
 import { type Chain, type ChainView, payeeId, readCatalog, revertOf, walletOf } from "./chain.ts";
 import { ConfigError, type Terminal } from "./console.ts";
+import { giveDevelopmentFunds } from "./development.ts";
 
 export type RegisteredWorker = ContractFunctionReturnType<typeof workerRegistryAbi, "view", "workerAt">;
 
@@ -160,8 +161,6 @@ export function requireOwner({ signer, owner }: RegisteredWorker, address: Addre
 
 /** A registration takes less; the rest pays for settling alone, should a gateway fall silent. */
 const GAS_PER_STEP = 1_000_000n;
-/** anvil's and Hardhat's third account, which holds the SVC supply of a development chain; its key is public. */
-const DEVELOPMENT_KEY = "0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a";
 const POLL_MS = 3_000;
 
 /** What an owner needs for its transactions: stake in millionths of an SVC, and gas for so many of them. */
@@ -177,7 +176,7 @@ export async function ensureFunds(chain: Chain, need: Need, terminal: Terminal):
     const missing = await missingFunds(chain, need);
     if (missing.stake === 0n && missing.gas === 0n) return;
     if (chain.deployment.chainId === DEV_CHAIN_ID) {
-      await giveDevelopmentFunds(chain, need.owner, missing);
+      await giveDevelopmentFunds(chain, need.owner, { stake: missing.stake * STAKE_UNIT, gas: missing.gas });
       terminal.say(`development chain: gave ${need.owner} its stake and gas`);
       continue;
     }
@@ -210,21 +209,6 @@ async function missingFunds({ client, deployment }: Chain, { owner, stake, steps
   };
 }
 
-async function giveDevelopmentFunds(chain: Chain, to: Address, missing: Missing): Promise<void> {
-  const { client, deployment } = chain;
-  const wallet = walletOf(chain, privateKeyToAccount(DEVELOPMENT_KEY));
-  const send = async (transaction: { to: Address; data?: Hex; value?: bigint }): Promise<void> => {
-    const hash = await wallet.sendTransaction(transaction);
-    const receipt = await receiptOf(client, hash, { interval: 100 });
-    if (receipt.status !== "success") throw new ConfigError(`the development account could not pay: ${hash} reverted`);
-  };
-  if (missing.gas > 0n) await send({ to, value: parseEther("1") + missing.gas });
-  if (missing.stake === 0n) return;
-  const args = [to, missing.stake * STAKE_UNIT] as const;
-  const data = encodeFunctionData({ abi: erc20Abi, functionName: "transfer", args });
-  await send({ to: deployment.contracts.ServiceToken, data });
-}
-
 /** Sends the owner's transactions one after the other and waits for each. Throws a ConfigError that says which one failed and why. */
 export async function sendSteps(
   chain: Chain,
@@ -234,7 +218,8 @@ export async function sendSteps(
 ): Promise<void> {
   const wallet = walletOf(chain, privateKeyToAccount(ownerKey));
   for (const { what, to, data } of steps) {
-    const hash = await wallet.sendTransaction({ to, data }).catch((error: unknown) => {
+    // Workers of one owner may start at the same time.
+    const hash = await sendInTurn(() => wallet.sendTransaction({ to, data })).catch((error: unknown) => {
       throw new ConfigError(`cannot ${what}: ${reasonOf(error)}`);
     });
     const receipt = await receiptOf(chain.client, hash);

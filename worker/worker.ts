@@ -35,16 +35,17 @@ export async function serve(config: Config, { flags, values }: Invocation, termi
     process.exit(1);
   });
   const sendSpans = await startTracing("worker", process.env, log);
-  const privateKey = await openWorkerKey(config, terminal);
   const chain = await connectChain(config, log);
   demandBackend(values, chain.deployment.chainId);
+  const privateKey = await openWorkerKey(config, terminal, chain.deployment.chainId);
   const backend = createBackend(config);
   const where = config.backend.kind === "openai" ? `at ${withoutLogin(config.backend.url)}` : "";
   const fault = await modelsFault(backend, config.models.values(), where);
   // A key that comes from outside is registered by whoever manages it; with --yes it is brought up to date here, too.
   if (config.privateKey === null || flags.yes) {
     await setUp({ config, chain, privateKey, modelsFault: fault, terminal, yes: flags.yes });
-    await saveSettings(config.dataDir, values, terminal);
+    // Beside a local stack, the next start looks again for the model server that this one has found.
+    if (values["WORKER_MODELS"] !== undefined) await saveSettings(config.dataDir, values, terminal);
   }
   if (fault !== null) log.warn(fault);
   const worker = await startWorker({ config, chain, backend, privateKey, log });

@@ -1,13 +1,5 @@
 /** Models listed at deployment. */
-import { TIERS } from "../../protocol/tiers.ts";
-
-/** Every model of a tier has the tier's price at launch; later each model's price is its own. */
-const PRICES = {
-  lite: { creditsPerRequest: 2, creditsPer1kTokens: 1 },
-  standard: { creditsPerRequest: 8, creditsPer1kTokens: 4 },
-  pro: { creditsPerRequest: 18, creditsPer1kTokens: 9 },
-  max: { creditsPerRequest: 40, creditsPer1kTokens: 20 },
-};
+import { LISTING_PRICES, TIERS } from "../../protocol/tiers.ts";
 
 const MODELS = [
   ["llama-3.3-70b-instruct", "70B", 128_000, "max", "meta"],
@@ -27,5 +19,5 @@ export const LAUNCH_MODELS = MODELS.map(([id, parameters, contextWindow, tier, o
   ownedBy,
   tier: TIERS.indexOf(tier),
   contextWindow,
-  ...PRICES[tier],
+  ...LISTING_PRICES[tier],
 }));

@@ -22,6 +22,9 @@ const DEMO_CREDITS = 10_000;
 /** A gateway looks for new workers once a second and asks each how it is; one that rests after a failure may take longer. */
 const ROUTING_SECONDS = 20;
 
+/** A worker that joins beside the stack listens so many ports behind the stack's first. */
+const JOINED_FROM = 10;
+
 /** Made once for a data folder and kept in it, readable by its owner only. */
 type DemoAccount = NonNullable<StackFile["demo"]>;
 
@@ -100,11 +103,21 @@ async function missingModels(api: string, apiKey: string, wanted: Map<string, nu
     if (response.status !== 200) return [`GET /v1/models answers ${response.status}`];
     const { data } = (await response.json()) as { data: Listed[] };
     const found = (model: string): number => data.find(({ id }) => id === model)?.service.active_workers ?? 0;
-    const short = [...wanted].filter(([model, count]) => found(model) < count);
+    const fewer = [...wanted].filter(([model, count]) => found(model) < count);
+    const served = fewer.length === 0 ? new Set() : await servedModels(api);
+    const short = fewer.filter(([model]) => !served.has(model));
     return short.map(([model, count]) => `${model} has ${found(model)} of ${count}`);
   } catch (error) {
     return [`GET /v1/models fails (${messageOf(error)})`];
   }
+}
+
+/** Models for which a real one answers: a worker that joined earlier may run on, and the generators then leave its models to it. */
+async function servedModels(api: string): Promise<Set<string>> {
+  type Shown = { id: string; active_workers: number; demo: boolean };
+  const response = await fetch(`${api}/app/api/models`, { signal: AbortSignal.timeout(5_000) });
+  const { data } = (await response.json()) as { data: Shown[] };
+  return new Set(data.filter(({ active_workers, demo }) => active_workers > 0 && !demo).map(({ id }) => id));
 }
 
 export function writeStackFile(
@@ -119,15 +132,19 @@ export function writeStackFile(
     database_url: databaseUrl,
     deployment_file: deploymentFile,
     contracts: deployment?.contracts ?? {},
-    worker_port: options.ports.worker + options.workers.length,
+    // The next start may have more workers of its own, while one that joined runs on.
+    worker_port: options.ports.worker + Math.max(JOINED_FROM, options.workers.length),
     demo,
   };
   writeJson(join(options.dataDir, "stack.json"), file);
   return file;
 }
 
-/** A request that works as pasted; the cheapest model, as it is paid for. */
-export function curlCommand({ base_url, demo }: StackFile): string {
-  const body = JSON.stringify({ model: "qwen3-1.7b", messages: [{ role: "user", content: "Say hello." }] });
+/** The README's model, which a generator answers where no model server does. */
+const README_MODEL = "qwen3-8b";
+
+/** A request that works as pasted: the README's, or for the first model that a model server serves. */
+export function curlCommand({ base_url, demo }: StackFile, model = README_MODEL): string {
+  const body = JSON.stringify({ model, messages: [{ role: "user", content: "Say hello." }] });
   return `curl -sS ${base_url}/v1/chat/completions -H 'Authorization: Bearer ${demo?.api_key}' -H 'Content-Type: application/json' -d '${body}'`;
 }

@@ -1,6 +1,7 @@
-import { renameSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, renameSync, rmSync, statfsSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { readText } from "../../shared/process.ts";
+import { codeOf, readText } from "../../shared/process.ts";
 
 export const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
@@ -11,6 +12,43 @@ export class StackError extends Error {
 
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+/** What a stack writes in its first minutes: a database, logs, the chain's state. */
+const NEEDED_BYTES = 500_000_000;
+
+/** Makes the data folder, and makes sure that a stack can write into it. Throws a StackError that says why it cannot. */
+export function demandRoom(folder: string, free = freeBytes): void {
+  const probe = join(folder, `.write-${process.pid}`);
+  try {
+    makeFolder(folder);
+    writeFileSync(probe, "");
+    rmSync(probe);
+  } catch (error) {
+    if (codeOf(error) === "ENOSPC")
+      throw new StackError(`The disk of ${folder} is full: free some space, then start again.`);
+    throw new StackError(
+      `The data folder ${folder} cannot be written (${messageOf(error)}): make it writable for this user, or choose another with DATA_DIR.`,
+    );
+  }
+  const left = free(folder);
+  if (left >= NEEDED_BYTES) return;
+  const [has, needs] = [left, NEEDED_BYTES].map((bytes) => Math.floor(bytes / 1e6));
+  throw new StackError(
+    `The disk of ${folder} has ${has} MB left, and a stack needs ${needs} MB: free some space, or choose another disk with DATA_DIR.`,
+  );
+}
+
+/** Node's own recursive form never returns where a file system lets nobody make folders, as /proc. */
+function makeFolder(folder: string): void {
+  if (existsSync(folder)) return;
+  makeFolder(dirname(folder));
+  mkdirSync(folder);
+}
+
+function freeBytes(folder: string): number {
+  const { bavail, bsize } = statfsSync(folder);
+  return bavail * bsize;
 }
 
 /** Contents of a JSON file of our own, or null when there is none. */

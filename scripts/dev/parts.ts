@@ -204,7 +204,9 @@ export class Parts {
     const file = logFile(this.dataDir, name);
     const lines = readFileSync(file, "utf8").slice(-16_384).trimEnd().split("\n").slice(-12);
     const last = lines.map((line) => `  | ${line.slice(0, 400)}`).join("\n");
-    return new StackError(`${name} ${how}. The last lines of ${file}:\n${last}\nWhat to do: ${hint}`);
+    const isFull = /ENOSPC|no space left on device/i.test(last);
+    const help = isFull ? "the disk is full: free some space, then start again." : hint;
+    return new StackError(`${name} ${how}. The last lines of ${file}:\n${last}\nWhat to do: ${help}`);
   }
 
   #part(name: string): Part {

@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import type { Hex } from "viem";
 import { privateKeyToAddress } from "viem/accounts";
+import type { Listing } from "../../worker/catalog-names.ts";
 import { DEPLOYER_KEY } from "../deploy/config.ts";
 import { LAUNCH_MODELS } from "../deploy/launch-models.ts";
 import { rpc } from "./chain.ts";
@@ -18,6 +19,8 @@ export type StackOptions = {
   ports: Ports;
   parts: readonly PartName[];
   workers: readonly WorkerOptions[];
+  /** Models that its workers host and the launch catalog lacks. */
+  listings?: readonly Listing[];
   /** Seconds between blocks; a block a transaction without it. */
   blockTime?: number;
   /** Shorter contract windows, passed to the deployment as DEPLOY_WINDOWS. */

@@ -1,10 +1,10 @@
 /** The local stack: its options, the order in which its parts start and stop, and what a caller can do with it. */
-import { mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { privateKeyToAccount } from "viem/accounts";
 import type { Deployment } from "../../protocol/deployment.ts";
 import { type Identity, identify, isAlive, tryLock } from "../../shared/process.ts";
+import { listModels } from "../../worker/development.ts";
 import { buildWeb } from "../build/web.ts";
 import { DEPLOYER_KEY, OPERATOR_ADMIN } from "../deploy/config.ts";
 import { bringUpToDate, DEV_OWNER, registrarOf } from "../operator/register-workers.ts";
@@ -19,7 +19,7 @@ import {
   wasKilled,
 } from "./chain.ts";
 import { awaitRouting, ensureDemo, loadSecrets, writeStackFile } from "./demo.ts";
-import { ROOT, StackError } from "./files.ts";
+import { demandRoom, ROOT, StackError } from "./files.ts";
 import { GivenUp, Parts } from "./parts.ts";
 import { demandFree, type Ports, portsFromEnv } from "./ports.ts";
 import { connectGiven, outsideFolder, startPostgres } from "./postgres.ts";
@@ -72,7 +72,7 @@ export function startStack(options: StackOptions) {
   const death = Promise.withResolvers<StackError>();
   const progress = new Progress(options.write);
   let release = (): void => {};
-  mkdirSync(dataDir, { recursive: true });
+  demandRoom(dataDir);
   const parts = new Parts(dataDir, abort.signal, (error, part) => {
     if (options.onDeath?.(error, part)) return;
     death.resolve(error);
@@ -168,7 +168,9 @@ async function startParts(context: Context, progress: Progress, giveUp: (error: 
   );
   const pool = deployed.then((deployment) =>
     step("workers", "workers", async () => {
-      await bringUpToDate(registrarOf(urls.rpc, DEV_OWNER, deployment as Deployment), workers);
+      const registrar = registrarOf(urls.rpc, DEV_OWNER, deployment as Deployment);
+      await listModels(registrar, options.listings ?? []);
+      await bringUpToDate(registrar, workers);
       await Promise.all(started.map((worker) => parts.launch(workerSpec(context, worker))));
       const on = [...new Set([started[0]?.port, started.at(-1)?.port])].join("-");
       return [started.length === 0 ? "registered, none started" : `${started.length} on ${on}`, null];

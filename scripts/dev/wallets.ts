@@ -1,14 +1,12 @@
 /** Accounts of a development chain and their money, of wallets and of the operator: the test stablecoin is minted by whoever asks. */
 import {
   type Address,
-  BaseError,
   createPublicClient,
   createWalletClient,
   encodeFunctionData,
   getContract,
   type Hex,
   type LocalAccount,
-  NonceTooLowError,
   parseEther,
 } from "viem";
 import { inferenceEscrowAbi, testStablecoinAbi } from "../../protocol/generated/abi.ts";
@@ -16,6 +14,7 @@ import { compactSignature } from "../../protocol/messages.ts";
 import { toUnits } from "../../protocol/money.ts";
 import { receiptOf } from "../../protocol/receipt.ts";
 import { nodeTransport } from "../../shared/node-transport.ts";
+import { sendInTurn } from "../../shared/nonce-race.ts";
 import { signConsent } from "../operator/consent.ts";
 
 /** An account that every development chain funds: a lost data folder never leaves a chain whose gateway nobody can act for. */
@@ -45,21 +44,11 @@ async function send(
 ): Promise<Hex> {
   const transport = nodeTransport(rpc_url);
   const wallet = createWalletClient({ account, transport });
-  const hash = await again(() => wallet.sendTransaction({ ...transaction, chain: null }));
+  // Test files fund wallets from one account side by side.
+  const hash = await sendInTurn(() => wallet.sendTransaction({ ...transaction, chain: null }));
   const { status } = await receiptOf(createPublicClient({ transport }), hash, { interval: 50 });
   if (status !== "success") throw new Error(`transaction ${hash} of a development account reverted`);
   return hash;
-}
-
-/** Test files fund wallets from one account side by side: one that lost its nonce to another takes the next. */
-async function again(attempt: () => Promise<Hex>, tries = 20): Promise<Hex> {
-  try {
-    return await attempt();
-  } catch (error) {
-    const lostNonce = error instanceof BaseError && error.walk((one) => one instanceof NonceTooLowError) !== null;
-    if (!lostNonce || tries === 1) throw error;
-    return again(attempt, tries - 1);
-  }
 }
 
 /** Mints the stablecoins for so many credits, of which the escrow may take them from now on. */

@@ -17,10 +17,14 @@ import { query } from "../../scripts/dev/postgres.ts";
 import { type StackOptions, startStack } from "../../scripts/dev/stack.ts";
 import { codeOf, type Identity, identify, isAlive, readText, withLock } from "../../shared/process.ts";
 
-/** The environment without what the test runner adds: Vite sets BASE_URL, which is the gateway's own name for its address. */
+/**
+ * The environment without what the test runner adds: Vite sets BASE_URL, which is the gateway's own name for its address. And no test depends on
+ * a model server of this machine.
+ */
 export function plainEnv(): NodeJS.ProcessEnv {
   const foreign = /^(VITEST|VITE_|BASE_URL$|DEV$|PROD$|SSR$|MODE$|TEST$|NODE_ENV$|DATABASE_URL$|npm_lifecycle_event$)/;
-  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !foreign.test(name)));
+  const own = Object.entries(process.env).filter(([name]) => !foreign.test(name));
+  return { ...Object.fromEntries(own), LOOK_FOR_MODELS: "no" };
 }
 
 /** The folder of this run, made with its keeper at the first call. Others may enter it, as PostgreSQL may run as another user. */

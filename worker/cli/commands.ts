@@ -217,7 +217,7 @@ async function change(
   const now = Math.max(Number(timestamp), Math.floor(Date.now() / 1000));
   const { what, data } = decide({ worker, now, unbondingPeriod });
   if (!(await terminal.confirm(`${what}. Go on?`, flags.yes))) return terminal.say("nothing was sent");
-  const ownerKey = config.ownerKey ?? (await openWorkerKey(config, terminal));
+  const ownerKey = config.ownerKey ?? (await openWorkerKey(config, terminal, chain.deployment.chainId));
   const owner = privateKeyToAccount(ownerKey).address;
   requireOwner(worker, owner, "WORKER_OWNER_PRIVATE_KEY");
   await ensureFunds(chain, { owner, stake: 0n, steps: 1 }, terminal);

@@ -21,6 +21,7 @@ import {
   UNITS_PER_SVC,
   type Wanted,
 } from "../registration.ts";
+import { listServed } from "./local.ts";
 
 type Parts = {
   config: Config;
@@ -40,7 +41,10 @@ export async function setUp({ config, chain, privateKey, modelsFault, terminal, 
   const signer = privateKeyToAccount(privateKey);
   const ownerKey = config.ownerKey ?? privateKey;
   const owner = privateKeyToAccount(ownerKey).address;
-  const state = await readRegistration(chain, signer.address, owner);
+  let state = await readRegistration(chain, signer.address, owner);
+  if (await listServed(chain, config, state.catalog, terminal)) {
+    state = await readRegistration(chain, signer.address, owner);
+  }
   const models = [...config.models.keys()];
   modelNumbers(state.catalog, models);
   // A registered worker may be started before its model server: it only warns.
