@@ -87,7 +87,7 @@ export function poolOf(generators: readonly WorkerOptions[], served: readonly Se
       WORKER_MODELS: [...names].map(([id, name]) => `${id}=${name}`).join(","),
     },
   }));
-  return [...generators.map((one) => ({ ...one, models: left })), ...workers];
+  return [...(left.length === 0 ? [] : generators.map((one) => ({ ...one, models: left }))), ...workers];
 }
 
 /** How the catalog lists the served models that the launch catalog lacks. */

@@ -74,6 +74,22 @@ describe("a stack and who started it", () => {
     server.close();
   });
 
+  it("an option that it does not know is an error, and --help names every option and setting", async () => {
+    program = run(["scripts/start.ts", "--backnd", "http://127.0.0.1:8000/v1"], stackEnv(dataDir, ports));
+    expect(await program.ended).toBe(2);
+    expect(program.output()).toMatch(/Unknown option '--backnd'[\s\S]*Usage: npm start/);
+    program = run(["scripts/start.ts", "--help"], stackEnv(dataDir, ports));
+    expect(await program.ended).toBe(0);
+    for (const name of [
+      "--backend",
+      "--models",
+      ...Object.keys(stackEnv(dataDir, ports)),
+      "BLOCK_TIME",
+      "DATABASE_URL",
+    ])
+      expect(program.output()).toContain(name);
+  });
+
   it("a part that dies is named with its last lines and what to do, and nothing is left", async () => {
     stack = await startTestStack({ parts, dataDir, ports, verbose: false });
     const postgres = stack.processes().find(({ name }) => name === "postgres")?.pid ?? 0;

@@ -17,7 +17,7 @@ import { claimDataDir, drain, readStatus, unbond, withdraw } from "../../worker/
 import { setUp } from "../../worker/cli/setup.ts";
 import { parseConfig, readInvocation } from "../../worker/config.ts";
 import { Terminal } from "../../worker/console.ts";
-import { openWorkerKey } from "../../worker/keys.ts";
+import { addressOf, decryptKey, openWorkerKey, parseKeystore } from "../../worker/keys.ts";
 import { newWorker, startChain, type TestChain, type TestWorker } from "./support/chain.ts";
 import { type CliResult, startWorkerCli, workerCli } from "./support/cli.ts";
 import { acknowledge, dispatch, lockJob } from "./support/dispatch.ts";
@@ -260,41 +260,59 @@ describe("leaving", () => {
 });
 
 describe("at a terminal", () => {
-  it("the first start asks for a passphrase twice and for consent, and shows no passphrase", async ({ skip }) => {
-    skip(process.platform !== "linux", "`script`, which gives a program a terminal, takes other options here");
-    const at = await freePort();
-    const command = `${process.execPath} worker/main.ts --backend ${peer.url} --models qwen3-14b --port ${at}`;
-    const env = {
-      PATH: process.env.PATH ?? "",
-      ...chain.env,
-      WORKER_DATA_DIR: join(chain.folder, "asked"),
-    };
-    // util-linux gives the program a terminal.
-    const terminal = spawn("script", ["-qefc", command, "/dev/null"], { cwd: ROOT, env, stdio: "pipe" });
+  /** Runs a program at a terminal, which util-linux gives it; `answer` waits for a question. */
+  function atTerminal(command: string, env: Record<string, string> = {}) {
+    const settings = { PATH: process.env.PATH ?? "", ...env };
+    const child = spawn("script", ["-qefc", command, "/dev/null"], { cwd: ROOT, env: settings, stdio: "pipe" });
     // It may end between two answers: the next question that does not come says so.
-    terminal.stdin.on("error", () => {});
+    child.stdin.on("error", () => {});
     let seen = "";
-    terminal.stdout.setEncoding("utf8").on("data", (text: string) => {
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
       seen += text;
     });
     const answer = async (question: RegExp, text: string) => {
       await until(String(question), async () => question.test(seen));
-      terminal.stdin.write(`${text}\r`);
+      child.stdin.write(`${text}\r`);
     };
+    const end = async () => {
+      if (child.exitCode !== null) return;
+      child.kill("SIGKILL");
+      await once(child, "close");
+    };
+    return { child, answer, end, seen: () => seen };
+  }
+
+  it("a new key asks for a passphrase twice, and shows none", async ({ skip }) => {
+    skip(process.platform !== "linux", "`script`, which gives a program a terminal, takes other options here");
+    const folder = join(chain.folder, "new-key");
+    const terminal = atTerminal(`${process.execPath} test/worker/support/make-key.ts ${folder}`);
+    const ended = once(terminal.child, "close");
+    try {
+      await terminal.answer(/Choose a passphrase/, PASSPHRASE);
+      await terminal.answer(/Once more/, PASSPHRASE);
+      expect(await ended).toEqual([0, null]);
+    } finally {
+      await terminal.end();
+    }
+    expect(terminal.seen()).not.toContain(PASSPHRASE);
+    const keystore = parseKeystore(await readFile(join(folder, "keystore.json"), "utf8"), "it");
+    expect(privateKeyToAccount(await decryptKey(keystore, PASSPHRASE)).address).toBe(addressOf(keystore));
+  });
+
+  it("the first start on a development chain asks for consent, and for no passphrase", async ({ skip }) => {
+    skip(process.platform !== "linux", "`script`, which gives a program a terminal, takes other options here");
+    const at = await freePort();
+    const command = `${process.execPath} worker/main.ts --backend ${peer.url} --models qwen3-14b --port ${at}`;
+    const terminal = atTerminal(command, { ...chain.env, WORKER_DATA_DIR: join(chain.folder, "asked") });
     let ended: CliResult | undefined;
     try {
-      await answer(/Choose a passphrase/, PASSPHRASE);
-      await answer(/Once more/, PASSPHRASE);
-      await answer(/register 0x\S+ at http:\/\/127[\s\S]*Send that\?/, "y");
+      await terminal.answer(/register 0x\S+ at http:\/\/127[\s\S]*Send that\?/, "y");
       await serves(at);
-      expect(seen).not.toContain(PASSPHRASE);
+      expect(terminal.seen()).not.toMatch(/[Pp]assphrase/);
       expect(await status("asked")).toMatchObject({ active: true, models: ["qwen3-14b"] });
     } finally {
       ended = await workerCli(chain, "asked", ["drain"]);
-      if (terminal.exitCode === null) {
-        terminal.kill("SIGKILL");
-        await once(terminal, "close");
-      }
+      await terminal.end();
     }
     expect(ended).toMatchObject({ code: 0, output: expect.stringContaining("stopped") });
   });

@@ -115,7 +115,7 @@ async function endpointOf(
   terminal: Terminal,
 ): Promise<string> {
   const development = chainId === DEV_CHAIN_ID;
-  const known = given ?? worker?.endpoint ?? (development ? `http://127.0.0.1:${port}` : null);
+  const known = given ?? (development ? `http://127.0.0.1:${port}` : (worker?.endpoint ?? null));
   const endpoint = known ?? (await terminal.ask("Public URL of this worker (https://…):", "--endpoint URL"));
   if (!URL.canParse(endpoint)) throw new ConfigError(`${endpoint} is not a URL: use --endpoint https://your-host`);
   if (!development && new URL(endpoint).protocol !== "https:") {
