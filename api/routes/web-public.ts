@@ -36,8 +36,8 @@ export function publicConfig(config: Config, operator: number, { dispute, inclus
 }
 
 /**
- * `GET /demo`: on a local stack the key of its demo account, so that the playground works at once. `DEMO_FILE` names the stack's file;
- * the gateway refuses to start with it on any other chain. Read anew each time: the account is made after the gateway's start.
+ * `GET /demo`: on a local stack the keys of its demo account, so that the playground works at once and nobody needs a wallet to look around.
+ * `DEMO_FILE` names the stack's file; the gateway refuses to start with it on any other chain. Read anew each time: the account is made after the gateway's start.
  */
 export function demoRoute({ DEMO_FILE }: Config): RequestHandler {
   return ({ hostname }, response) => {
@@ -45,7 +45,7 @@ export function demoRoute({ DEMO_FILE }: Config): RequestHandler {
     const isLocal = ["127.0.0.1", "localhost", "[::1]", "::1"].includes(hostname);
     const stack =
       !isLocal || DEMO_FILE === undefined || !existsSync(DEMO_FILE) ? {} : JSON.parse(readFileSync(DEMO_FILE, "utf8"));
-    response.json({ api_key: stack.demo?.api_key ?? null });
+    response.json({ api_key: stack.demo?.api_key ?? null, private_key: stack.demo?.private_key ?? null });
   };
 }
 

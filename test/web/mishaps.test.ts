@@ -4,6 +4,7 @@ import { createWalletClient, http } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { describe, expect } from "vitest";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
+import { rpc } from "../../scripts/dev/chain.ts";
 import { provideCredits } from "../../scripts/dev/wallets.ts";
 import { chainReader } from "../support/chain-reader.ts";
 import { openStore } from "../support/client.ts";
@@ -68,9 +69,10 @@ describe("what goes wrong with", () => {
       await visitor.sees("Another account is selected in your wallet");
     });
 
-    it("is missed where there is none", async ({ stack, browser }) => {
+    it("is missed where there is none, and no demo account to go on with", async ({ stack, browser }) => {
       const context = await browser.newContext();
       const page = await context.newPage();
+      await page.route("**/app/api/demo", (route) => route.fulfill({ json: { api_key: null, private_key: null } }));
       await page.goto(stack.info.app_url);
       await page.getByText("No wallet found in this browser").waitFor();
       await context.close();
@@ -139,6 +141,7 @@ describe("what goes wrong with", () => {
   describe("a session", () => {
     it("is opened once the owner no longer refuses to sign; without gas the page says to get some", async ({
       other,
+      stack,
     }) => {
       await other.context.clearCookies();
       await other.go("/fund");
@@ -146,7 +149,11 @@ describe("what goes wrong with", () => {
       await other.press(/^Sign in with/);
       await other.sees("Declined in the wallet");
       await other.press(/^Sign in with/);
+      // A new wallet gets gas with its test tokens.
       await other.press(/^Get .* test USDG$/);
+      await other.sees("Test tokens are in your wallet");
+      await rpc(stack.info.rpc_url, "anvil_setBalance", [other.wallet.account.address, "0x0"]);
+      await other.press("Deposit");
       await other.sees("Not enough for gas");
     });
 

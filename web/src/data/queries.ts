@@ -96,10 +96,10 @@ export const networkQuery = queryOptions({
   refetchInterval: LIVE_MS,
 });
 
-/** The demo account's key, which only a local stack has. */
+/** The demo account's keys, which only a local stack has. */
 export const demoQuery = queryOptions({
   queryKey: ["demo"],
-  queryFn: () => call<{ api_key: string | null }>("GET", "/demo"),
+  queryFn: () => call<{ api_key: string | null; private_key: string | null }>("GET", "/demo"),
   staleTime: Number.POSITIVE_INFINITY,
 });
 

@@ -72,7 +72,7 @@ function TestTokens() {
     <Card title="Test tokens">
       <div className="row">
         <p className="hint">
-          This is a development chain: its USDG is free. Your wallet needs a little of the chain's currency for gas.
+          This is a development chain: its USDG is free, and a wallet without gas gets some with it.
         </p>
         <Button
           onClick={() => void send((sender) => mintTestTokens(sender, TEST_CREDITS))}

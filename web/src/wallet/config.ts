@@ -2,6 +2,7 @@ import { custom, defineChain, type EIP1193RequestFn } from "viem";
 import { createConfig, injected } from "wagmi";
 import { getConnection } from "wagmi/actions";
 import { app } from "../data/app.ts";
+import { demoWallet } from "./demo-wallet.ts";
 
 /** The settlement chain as viem and wallets describe one. */
 const chain = defineChain({
@@ -22,7 +23,7 @@ const request = (async (call: { method: string; params?: unknown }) => {
 /** What moves money, and reads about the wallet, go through the wallet in the browser (EIP-1193, found by EIP-6963). */
 export const walletConfig = createConfig({
   chains: [chain],
-  connectors: [injected()],
+  connectors: app.development && app.rpc_url !== null ? [injected(), demoWallet] : [injected()],
   transports: { [chain.id]: custom({ request }, { retryCount: 1 }) },
   pollingInterval: app.development ? 500 : 4_000,
 });

@@ -6,17 +6,18 @@ import { type Connector, useConnect, useConnectors } from "wagmi";
 import { connect, getConnection, signMessage } from "wagmi/actions";
 import { app } from "../data/app.ts";
 import { call } from "../data/client.ts";
-import { sessionQuery } from "../data/queries.ts";
+import { demoQuery, sessionQuery } from "../data/queries.ts";
 import type { Told } from "../data/told.ts";
 import type { SessionState } from "../data/types.ts";
 import { Button } from "../ui/controls.tsx";
 import { Card, Failure, Notice } from "../ui/page.tsx";
 import { walletConfig } from "./config.ts";
+import { DEMO_WALLET } from "./demo-wallet.ts";
 import { inWords } from "./use-wallet.ts";
 
 /** Wallets that announce themselves (EIP-6963) by name; the nameless injected one only if none does. */
 function useWallets(): { connectors: readonly Connector[]; none: boolean } {
-  const all = useConnectors();
+  const all = useConnectors().filter((connector) => connector.id !== DEMO_WALLET);
   const announced = all.filter((connector) => connector.id !== "injected");
   const injected = "ethereum" in window;
   const connectors = announced.length > 0 ? announced : injected ? all : [];
@@ -28,6 +29,7 @@ export function SignInPanel({ reason }: { reason: string }) {
   const { connectors, none } = useWallets();
   const cache = useQueryClient();
   const { data } = useQuery(sessionQuery);
+  const demo = useDemoWallet();
   const signing = useMutation({
     mutationFn: signIn,
     onSuccess: (state) => {
@@ -50,13 +52,23 @@ export function SignInPanel({ reason }: { reason: string }) {
           </Button>
         ))}
       </div>
-      {none ? (
+      {none && demo === undefined ? (
         <Notice tone="warn" title="No wallet found in this browser">
           <p>Install a browser wallet for Ethereum, allow it on this page, then reload.</p>
         </Notice>
       ) : null}
+      {demo === undefined ? null : (
+        <>
+          <Button kind={none ? "primary" : "plain"} busy={signing.isPending} onClick={() => signing.mutate(demo)}>
+            Continue as the demo account
+          </Button>
+          <p className="hint">
+            Local development: the demo account has test credits, and needs no wallet. A wallet of your own finds the
+            chain at {app.rpc_url}, id {app.chain_id}.
+          </p>
+        </>
+      )}
       {signing.error ? <WalletFailure error={signing.error} /> : null}
-      <DemoHint />
     </Card>
   );
 }
@@ -83,16 +95,11 @@ async function signIn(connector: Connector): Promise<SessionState> {
   return await call<SessionState>("POST", "/session", { message, signature });
 }
 
-/** On a development chain only: where to find an account with credits. */
-function DemoHint() {
-  if (!app.development) return null;
-  return (
-    <p className="hint">
-      Local development: import the demo account into your wallet. Its private key is <code>demo.private_key</code> in{" "}
-      <code>stack.json</code> in the data folder (<code>.data/</code>); the chain is {app.rpc_url ?? "the gateway's"},
-      id {app.chain_id}.
-    </p>
-  );
+/** The demo account, where the page may have it: on a local stack, at an address of this machine. */
+function useDemoWallet(): Connector | undefined {
+  const isThere = useQuery({ ...demoQuery, enabled: app.development }).data?.private_key;
+  const wallet = useConnectors().find(({ id }) => id === DEMO_WALLET);
+  return isThere ? wallet : undefined;
 }
 
 /** The session outlives the connection to the wallet; a transaction needs both. */

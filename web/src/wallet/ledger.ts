@@ -7,6 +7,7 @@ import { readerOf } from "../../../shared/contract-reader.ts";
 import { app } from "../data/app.ts";
 import type { DisputeFacts } from "../explorer/dispute-facts.ts";
 import { walletConfig } from "./config.ts";
+import { giveGas } from "./local-node.ts";
 import type { ContractCall } from "./send.ts";
 import { readyWallet, type Sender, transact } from "./transact.ts";
 import { useChain } from "./use-wallet.ts";
@@ -51,9 +52,11 @@ export const setLimits = (dailyLimit: number | null, frozen: boolean) =>
 export const joinDispute = (jobId: Hex, receivedHash: string) =>
   escrowCall("joinDispute", jobId, fromProofHash(receivedHash));
 
-/** Mints test tokens; only the test token of development chains can do it. */
-export const mintTestTokens = (sender: Sender, credits: number): Promise<void> =>
-  transact(sender, [{ ...TOKEN, functionName: "mint", args: [sender.account, toUnits(credits)] }]);
+/** Mints test tokens, as only development chains let everybody; a new wallet gets the gas for it first. */
+export async function mintTestTokens(sender: Sender, credits: number): Promise<void> {
+  await giveGas(sender.account);
+  await transact(sender, [{ ...TOKEN, functionName: "mint", args: [sender.account, toUnits(credits)] }]);
+}
 
 /**
  * Buys credits and chooses this service's operator: one signature (EIP-2612) and one transaction. A wallet that cannot sign permits
