@@ -3,7 +3,7 @@
  * a JSON error (4xx/5xx, before anything is signed) or answers 200 `text/event-stream` with, in this order:
  *
  *   event: acknowledged   {signature}                            once, before the first token
- *   event: begun          {}                                     once, where the first tokens cannot be sent yet
+ *   event: begun          {}                                     at most once, where the first tokens cannot be sent yet
  *   event: delta          {content}                              zero or more, never empty
  *   event: reasoning      {content}                              zero or more, never empty, between the others
  *   event: completed      {completion, signature, finish_reason} once, last
@@ -39,6 +39,13 @@ const hex = (bytes: number) =>
   );
 const address = z.custom<Address>((v) => typeof v === "string" && /^0x[0-9a-fA-F]{40}$/.test(v), "not an address");
 const uint32 = z.number().int().min(0).max(0xffffffff);
+
+/** Characters of a name: a model's, a code's, an ability's. */
+const MOST_NAME = 200;
+/** Characters of a sentence that one side tells the other. */
+export const MOST_WORDS = 1_000;
+/** Characters of an answer, and of all the reasoning beside it: no worker sends more bytes, and no gateway takes them. */
+const MOST_TEXT = 8 * 1024 * 1024;
 
 export const messageSchema = z.object({ role: z.enum(["system", "user", "assistant"]), content: z.string() });
 
@@ -102,7 +109,7 @@ export const dispatchSchema = z.object({
   /** The gateway's EIP-712 signature of the assignment, 65 bytes. */
   signature: hex(65),
   /** Model id as listed, e.g. "qwen3-8b". */
-  model: z.string().min(1),
+  model: z.string().min(1).max(MOST_NAME),
   request: chatRequestSchema,
 });
 export type Dispatch = z.infer<typeof dispatchSchema>;
@@ -131,13 +138,13 @@ export type FinishReason = z.infer<typeof finishReasonSchema>;
 
 export const acknowledgedEvent = z.object({ signature: hex(65) });
 /** Of `delta` and of `reasoning`. */
-export const deltaEvent = z.object({ content: z.string().min(1) });
+export const deltaEvent = z.object({ content: z.string().min(1).max(MOST_TEXT) });
 export const completedEvent = z.object({
   completion: completionSchema,
   signature: hex(65),
   finish_reason: finishReasonSchema,
 });
-export const errorEvent = z.object({ code: z.string(), message: z.string() });
+export const errorEvent = z.object({ code: z.string().max(MOST_NAME), message: z.string().max(MOST_WORDS) });
 
 /** Proof that the asker holds the gateway's key now; `expiresAt` in Unix seconds, at most `OUTPUT_ACCESS_SECONDS` ahead. */
 const outputAccessSchema = z.object({ expiresAt: z.number().int().positive(), signature: hex(65) });
@@ -158,6 +165,12 @@ export const finishMargin = (completionSeconds: number): number => Math.min(8, c
 /** In these last seconds before its deadline an answer may end with `length` below `max_tokens`. */
 export const lengthGrace = (completionSeconds: number): number => Math.min(15, completionSeconds / 4);
 
+/**
+ * Tokens by which an answer may end with `length` before prompt and answer fill the model's window: model servers keep some for themselves, and a
+ * worker leaves a margin where its server does not tell its count of the prompt.
+ */
+export const contextMargin = (window: number): number => 64 + Math.ceil(window / 64);
+
 /** Body of an output request. */
 export const outputRequestSchema = dispatchSchema
   .pick({ assignment: true, signature: true })
@@ -166,7 +179,7 @@ export type OutputRequest = z.infer<typeof outputRequestSchema>;
 
 /** Body of an answered output request. `acknowledgement`: the attempt in which the worker took the job, and its signature of that. */
 export const outputSchema = completedEvent.extend({
-  text: z.string(),
+  text: z.string().max(MOST_TEXT),
   acknowledgement: z.object({ attempt: assignmentSchema.shape.attempt, signature: hex(65) }),
 });
 export type WorkerOutput = z.infer<typeof outputSchema>;
@@ -181,7 +194,7 @@ export const TRIAL = {
 export const NO_JOB: Hex = `0x${"00".repeat(16)}`;
 export const trialRequestSchema = z.object({ model: dispatchSchema.shape.model, access: outputAccessSchema });
 export type TrialRequest = z.infer<typeof trialRequestSchema>;
-export const trialSchema = z.object({ text: z.string() });
+export const trialSchema = z.object({ text: z.string().max(MOST_TEXT) });
 
 /** Body of a refusal and codes that workers use. */
 export const refusalSchema = z.object({ error: errorEvent });
@@ -197,6 +210,7 @@ export const RefusalCode = {
   NoOutput: "no_output", // 404: never run here, ended without an answer, or erased after settlement
   BackendFailed: "backend_failed", // 502: the model server failed before anything was signed
   RequestRefused: "request_refused", // 400: the model server does not take this client's request
+  ContextExceeded: "context_length_exceeded", // 400: the conversation leaves no room for an answer, by the model server's own count
   ChainUnavailable: "chain_unavailable", // 503: the worker cannot check the lock now
 } as const;
 
@@ -205,6 +219,7 @@ export const JobErrorCode = {
   BackendFailed: "backend_failed", // the model server failed or broke off without a finish reason
   Timeout: "job_timeout", // the completion window closed first
   RequestRefused: "request_refused", // the model server does not take this client's request, and said so late
+  ContextExceeded: "context_length_exceeded", // the conversation leaves no room for an answer, and the model server said so late
   TooLong: "answer_too_long", // more text than max_tokens can be
   Superseded: "superseded", // the chain shows that the job ended or went to another worker
   Stopping: "stopping", // the worker was stopped
@@ -218,17 +233,27 @@ export const healthSchema = z.object({
   /** Its signing key's address: an endpoint that changed hands answers as somebody else. */
   worker: z.string().max(100),
   /** Catalog ids of what it hosts. */
-  models: z.array(z.string()),
+  models: z.array(z.string().max(MOST_NAME)),
   /** What the model server can do beyond text, by catalog id. */
-  abilities: z.record(z.string(), z.array(z.string())),
+  abilities: z.record(z.string().max(MOST_NAME), z.array(z.string().max(MOST_NAME))),
   /** True: a text generator answers, and no model (`--backend builtin`). */
   demo: z.boolean(),
   /** Jobs that run. */
   in_flight: z.number().int().nonnegative(),
   /** Jobs that wait for one of those to end. */
   queued: z.number().int().nonnegative(),
-  /** Jobs it runs at once. */
+  /** Jobs it runs at once: what its operator configured, or fewer, as far as its model server bore them. */
   capacity: z.number().int().positive(),
+  /** Jobs that may wait; beyond that it refuses them. */
+  queue_capacity: z.number().int().nonnegative(),
+  /**
+   * How each model's prompts are counted before the model server gets them, by catalog id: by the `server` itself, or by an `estimate` of the
+   * worker's. `window`: tokens that the server holds; null where it does not tell.
+   */
+  counting: z.record(
+    z.string().max(MOST_NAME),
+    z.object({ by: z.enum(["server", "estimate"]), window: z.number().int().positive().nullable() }),
+  ),
   /** Answers that wait for the end of their jobs on the chain. */
   unsettled: z.number().int().nonnegative(),
 });
@@ -240,8 +265,12 @@ export type Health = z.infer<typeof healthSchema>;
  */
 export const probeSchema = healthSchema.pick({ worker: true }).extend({
   status: z.string().max(100),
+  in_flight: healthSchema.shape.in_flight.optional().catch(undefined),
+  queued: healthSchema.shape.queued.optional().catch(undefined),
   capacity: healthSchema.shape.capacity.optional().catch(undefined),
+  queue_capacity: healthSchema.shape.queue_capacity.optional().catch(undefined),
   abilities: healthSchema.shape.abilities.optional().catch(undefined),
   demo: healthSchema.shape.demo.catch(false),
+  counting: healthSchema.shape.counting.optional().catch(undefined),
 });
 export type ProbedHealth = z.infer<typeof probeSchema>;

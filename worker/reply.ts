@@ -2,7 +2,7 @@
 import type { Response } from "express";
 import type { Hex } from "viem";
 import type { z } from "zod";
-import { type completedEvent, RefusalCode } from "../protocol/dispatch.ts";
+import { type completedEvent, MOST_WORDS, RefusalCode } from "../protocol/dispatch.ts";
 
 type Code = (typeof RefusalCode)[keyof typeof RefusalCode];
 
@@ -15,6 +15,7 @@ const STATUS: Record<Code, number> = {
   [RefusalCode.AlreadyTaken]: 409,
   [RefusalCode.NotFinished]: 409,
   [RefusalCode.RequestRefused]: 400,
+  [RefusalCode.ContextExceeded]: 400,
   [RefusalCode.BackendFailed]: 502,
   [RefusalCode.Busy]: 503,
   [RefusalCode.Draining]: 503,
@@ -27,7 +28,7 @@ export class Refusal extends Error {
   readonly code: Code;
 
   constructor(code: Code, message: string, options?: ErrorOptions) {
-    super(message, options);
+    super(message.slice(0, MOST_WORDS), options);
     this.code = code;
   }
 
@@ -82,7 +83,7 @@ export class EventStream {
   }
 
   error(code: string, message: string): void {
-    this.#send("error", { code, message });
+    this.#send("error", { code, message: message.slice(0, MOST_WORDS) });
     this.#end();
   }
 

@@ -113,6 +113,7 @@ async function startWorker({ config, chain, backend, privateKey, log }: Given): 
     abilities: Object.fromEntries(config.abilities),
     demo: config.backend.kind === "builtin",
     ...runner.load,
+    counting: Object.fromEntries([...config.models].map(([id, name]) => [id, backend.counting(name)])),
     unsettled: watcher.unsettled,
   });
   const server = await listen(createServer({ runner, health, log }), config);

@@ -58,6 +58,7 @@ export const INCIDENTS = {
   [RefusalCode.Draining]: refusal("was stopping"),
   [RefusalCode.UnknownModel]: refusal("does not host a model that it registered"),
   [RefusalCode.RequestRefused]: refusal("has a model server that did not take a request"),
+  [RefusalCode.ContextExceeded]: refusal("has a model server that did not hold a conversation"),
   [RefusalCode.NotAssigned]: absence("did not accept the assignment"),
   [RefusalCode.NotLocked]: absence("did not see the lock"),
   [RefusalCode.AlreadyTaken]: absence("said that it took the job before"),

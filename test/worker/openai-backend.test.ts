@@ -63,6 +63,8 @@ describe("an OpenAI-compatible backend", () => {
       model: "qwen3:8b",
       stream: true,
       stream_options: { include_usage: true },
+      reasoning_effort: "none",
+      chat_template_kwargs: { enable_thinking: false, thinking: false },
     });
     expect(peer.requests.at(-1)?.key).toBe("Bearer secret-of-the-backend");
     expect(daemon.output()).not.toContain("secret-of-the-backend");
@@ -89,7 +91,7 @@ describe("an OpenAI-compatible backend", () => {
     expect(completed).toMatchObject({ finish_reason: "length", completion: { proofHash: answerHash("") } });
   });
 
-  it("that sends many deltas in one packet gets them passed on as one event, each counted as a token", async () => {
+  it("that sends many deltas in one packet gets them passed on as one event, counted by their text", async () => {
     const packet = [chunk({ content: "One" }), chunk({ content: " two" }), chunk({}, "stop"), "data: [DONE]\n\n"].join(
       "",
     );
@@ -149,8 +151,8 @@ describe("an OpenAI-compatible backend", () => {
     expect((await askTrial(chain, worker, gateway, "qwen3-8b")).body).toEqual({ text: "First, I count." });
   });
 
-  it("that names no usage is counted by its deltas, and never above max_tokens or the bytes sent", async () => {
-    peer.play(stream(chunk({ content: "a" }), chunk({ content: "b" }), chunk({}, "stop"), "data: [DONE]\n\n"));
+  it("that names no usage is counted by its text, and never above max_tokens or the bytes sent", async () => {
+    peer.play(stream(chunk({ content: "a b" }), chunk({}, "stop"), "data: [DONE]\n\n"));
     expect((await run()).completed?.completion.completionTokens).toBe(2);
     peer.play(stream(chunk({ content: "abc" }), chunk({}, "stop"), usageAndDone(1, 5_000)));
     expect((await run()).completed?.completion.completionTokens).toBe(3);

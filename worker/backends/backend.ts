@@ -1,17 +1,20 @@
 import type { ChatRequest, FinishReason } from "../../protocol/dispatch.ts";
 
 export type Usage = { promptTokens: number; completionTokens: number };
-/** As model servers count: `completionTokens` with reasoning. `reasoningTokens` is null where they do not tell. */
-export type BackendUsage = Usage & { reasoningTokens: number | null };
+/** What a model server counted, as far as it told: null is what it left out. `completionTokens` is with reasoning. */
+export type BackendUsage = { [K in keyof Usage | "reasoningTokens"]: number | null };
 
 /**
- * What a backend yields: text as it comes, with its number of tokens, then exactly one end. A sequence without an end is a failed generation.
+ * What a backend yields: text as it comes, then exactly one end. A sequence without an end is a failed generation.
  * `usage` is null where the model server counts nothing.
  */
 export type BackendPiece =
-  | { kind: "text" | "reasoning"; text: string; tokens: number }
+  | { kind: "text" | "reasoning"; text: string }
   | { kind: "end"; finishReason: FinishReason; usage: BackendUsage | null };
 export type Pieces = AsyncGenerator<BackendPiece, void, undefined>;
+
+/** How a model server's tokens are known before it is asked: it counts them on request, or they are estimated. `window`: what it holds; null if it does not tell. */
+export type Counting = { by: "server" | "estimate"; window: number | null };
 
 /** Something that generates text. */
 export interface Backend {
@@ -24,6 +27,8 @@ export interface Backend {
   generate(model: string, request: ChatRequest, signal: AbortSignal): Pieces;
   /** Model names it can serve now; null when it serves any name. Throws a BackendError when it cannot be reached. */
   models(): Promise<string[] | null>;
+  /** How it counts a model's tokens, as far as it is known. */
+  counting(model: string): Counting;
   /** Releases connections. */
   close(): Promise<void>;
 }
@@ -33,9 +38,41 @@ export class BackendError extends Error {
   override name = "BackendError";
 }
 
-/** The model server does not take this request: too long for it, or a parameter it does not have. It is well otherwise. */
+/** The model server has no room for another request now. It is well otherwise. */
+export class ServerBusy extends BackendError {
+  override name = "ServerBusy";
+  /** Milliseconds after which it wants to be asked again. */
+  readonly retryAfterMs: number;
+
+  constructor(retryAfterMs: number) {
+    super("the model server is full");
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+/** The model server does not take this request. It is well otherwise. `fields`: which of its fields the server complains of, by its own words. */
 export class RequestRefused extends BackendError {
   override name = "RequestRefused";
+  readonly fields: readonly string[];
+
+  constructor(message: string, fields: readonly string[] = [], options?: ErrorOptions) {
+    super(message, options);
+    this.fields = fields;
+  }
+}
+
+/** The conversation and the answer that was asked for are more than the model server holds. Counts are the server's own; null if it named none. */
+export class ContextExceeded extends BackendError {
+  override name = "ContextExceeded";
+  readonly promptTokens: number | null;
+  readonly window: number | null;
+
+  constructor(promptTokens: number | null, window: number | null) {
+    const prompt = promptTokens === null ? "the conversation" : `the conversation of ${promptTokens} tokens`;
+    super(`the model server does not hold ${prompt}${window === null ? "" : ` in its ${window} tokens`}`);
+    this.promptTokens = promptTokens;
+    this.window = window;
+  }
 }
 
 /** Why the backend cannot serve all of these models now, and what to do; null if it can. `where` names it for the operator. */
@@ -54,15 +91,30 @@ export async function modelsFault(backend: Backend, names: Iterable<string>, whe
   }
 }
 
-/** A token is up to 12 letters, up to 3 digits or a run of other characters, each with the white space before it. */
-const TOKEN = /\s*(?:\p{L}{1,12}|\p{N}{1,3}|[^\s\p{L}\p{N}]+)|\s+$/gu;
+/** Letters that are a token each, as a rule: scripts without spaces between words. */
+const DENSE = "\\p{sc=Han}\\p{sc=Hiragana}\\p{sc=Katakana}\\p{sc=Hangul}\\p{sc=Thai}";
+/**
+ * A token, roughly as the tokenizers of today's models cut text: a dense letter or a pictogram, up to 8 other letters, up to 3 digits, or up to
+ * four other characters, each with a space before it; or a run of white space.
+ */
+const TOKEN = new RegExp(
+  `[^\\S\\r\\n]?(?:[${DENSE}\\p{Extended_Pictographic}]|(?:(?![${DENSE}])[\\p{L}\\p{M}]){1,8}|\\p{N}{1,3}|(?!\\p{Extended_Pictographic})[^\\s\\p{L}\\p{M}\\p{N}]{1,4})|\\s+`,
+  "gu",
+);
 
-/** Splits text into the built-in generator's tokens; joined they are the text. */
-export function tokenize(text: string): string[] {
-  return text.match(TOKEN) ?? [];
+/** Tokens of a text where its model server counts none: an estimate. */
+export function estimateTokens(text: string): number {
+  let tokens = 0;
+  TOKEN.lastIndex = 0;
+  while (TOKEN.test(text)) tokens += 1;
+  return tokens;
 }
 
-/** Tokens of a conversation: its texts, and three for each message's frame. An estimate where a model server counts none. */
-export function countPromptTokens(messages: readonly { content: string }[]): number {
-  return messages.reduce((sum, message) => sum + tokenize(message.content).length + 3, 0);
+/** Tokens that chat templates add to each message, and once. */
+const PER_MESSAGE = 5;
+const PER_REQUEST = 3;
+
+/** Tokens of a conversation: its texts, and each message's frame. An estimate where a model server counts none. */
+export function estimatePrompt(messages: readonly { content: string }[]): number {
+  return messages.reduce((sum, { content }) => sum + estimateTokens(content) + PER_MESSAGE, PER_REQUEST);
 }

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { setImmediate, setTimeout } from "node:timers/promises";
 import type { ChatRequest, FinishReason } from "../../protocol/dispatch.ts";
-import { type Backend, countPromptTokens, type Pieces, RequestRefused, tokenize } from "./backend.ts";
+import { type Backend, type Counting, type Pieces, RequestRefused } from "./backend.ts";
 
 type BuiltinOptions = {
   /** Speed; 0: as fast as they can be sent. */
@@ -49,10 +49,10 @@ export class BuiltinTextGenerator implements Backend {
         }
         const piece = all.slice(at, at + batch);
         sent += piece.length;
-        yield { kind, text: piece.join(""), tokens: piece.length };
+        yield { kind, text: piece.join("") };
       }
     }
-    const promptTokens = countPromptTokens(request.messages);
+    const promptTokens = request.messages.reduce((sum, { content }) => sum + tokenize(content).length + 3, 0);
     const usage = { promptTokens, completionTokens: sent, reasoningTokens: thought.length };
     yield { kind: "end", finishReason, usage };
   }
@@ -61,7 +61,19 @@ export class BuiltinTextGenerator implements Backend {
     return null;
   }
 
+  counting(): Counting {
+    return { by: "server", window: null };
+  }
+
   async close(): Promise<void> {}
+}
+
+/** Its tokens: up to 12 letters, up to 3 digits or a run of other characters, each with the white space before it. */
+const TOKEN = /\s*(?:\p{L}{1,12}|\p{N}{1,3}|[^\s\p{L}\p{N}]+)|\s+$/gu;
+
+/** Splits text into tokens; joined they are the text. */
+export function tokenize(text: string): string[] {
+  return text.match(TOKEN) ?? [];
 }
 
 /** Applies `max_tokens`, then `stop`: the text before the first stop sequence, counted in the tokens it took to get there. */

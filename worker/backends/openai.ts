@@ -1,52 +1,85 @@
+import type { Readable } from "node:stream";
+import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { SpanKind } from "@opentelemetry/api";
-import { createParser } from "eventsource-parser";
 import { Agent, type Dispatcher, request as send } from "undici";
-import { z } from "zod";
-import { type ChatRequest, chatRequestJson, type FinishReason } from "../../protocol/dispatch.ts";
+import type { ChatRequest } from "../../protocol/dispatch.ts";
 import { kindOf, markFailed, startSpan, traceHeaders } from "../../shared/tracing.ts";
-import {
-  type Backend,
-  BackendError,
-  type BackendPiece,
-  type BackendUsage,
-  type Pieces,
-  RequestRefused,
-} from "./backend.ts";
+import { AnswerReader } from "./answer-reader.ts";
+import { type Backend, BackendError, type Counting, type Pieces } from "./backend.ts";
+import { ServerContext } from "./server-context.ts";
+import { faultOf } from "./server-fault.ts";
+import { adapted, bodyOf, OWN_FIELDS, type OwnField, serverRequest } from "./server-request.ts";
 
 type OpenAiOptions = { baseUrl: string; key: string | null; connections: number };
 
-/** A chat request as it is sent, and the headers of its trace. */
-type Question = { body: string; trace: Record<string, string> };
+/** A request to the model server: where, with which body, and the headers of its trace. */
+type Question = { method: "GET" | "POST"; url: string; body?: string; trace?: Record<string, string> };
 
-/** No event of a sane server comes near it; a server that sends a line without end is cut off. */
-const EVENT_LIMIT = 1_048_576;
-const modelList = z.object({ data: z.array(z.object({ id: z.string() })) });
+/** After the reason of its end an answer has its counts at most: so long they are waited for, whatever the connection does. */
+const AFTER_END_MS = 500;
+/** How often a request is sent: as it is, then as the server's refusals say. */
+const MOST_TRIES = 5;
+/** Read of an error. */
+const ERROR_BYTES = 16_384;
+/** Read of lists and counts: the tokens of a large prompt, one number each. */
+const DOCUMENT_BYTES = 16 * 1024 * 1024;
 
-/** Any server that speaks `POST {baseUrl}/chat/completions`: vLLM, Ollama, the llama.cpp server and their like. Reasoning that such a server parses is told apart from the answer. */
+/** Errors of a connection that the server had closed before it saw the request, or closed instead of an answer. */
+const DROPPED = new Set(["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);
+
+/** Any server that speaks `POST {baseUrl}/chat/completions`: vLLM, SGLang, llama-server, Ollama, TGI, LM Studio and their like. Reasoning that such a server parses is told apart from the answer. */
 export class OpenAiBackend implements Backend {
   readonly name: string;
-  readonly #options: OpenAiOptions;
+  readonly #baseUrl: string;
+  readonly #root: string;
+  readonly #key: string | null;
   readonly #agent: Agent;
+  /** Connections that are used once. */
+  readonly #fresh: Agent;
+  readonly #context: ServerContext;
+  /** What the server does not know, by its own words. */
+  readonly #unknown = new Set<OwnField>();
 
-  constructor(options: OpenAiOptions) {
-    this.#options = { ...options, baseUrl: options.baseUrl.replace(/\/+$/, "") };
-    this.name = new URL(options.baseUrl).host;
-    this.#agent = new Agent({
-      connections: options.connections,
-      keepAliveTimeout: 30_000,
+  constructor({ baseUrl, key, connections }: OpenAiOptions) {
+    this.#baseUrl = baseUrl.replace(/\/+$/, "");
+    this.#root = this.#baseUrl.replace(/\/v1$/, "");
+    this.#key = key;
+    this.name = new URL(baseUrl).host;
+    const options = {
+      connections,
       connect: { timeout: 5_000 },
       // A long prompt on a busy server keeps the first byte waiting; the job's own deadline ends the wait sooner.
       headersTimeout: 150_000,
       bodyTimeout: 150_000,
-    });
+    };
+    // uvicorn and llama-server close a connection that was idle for 5 s.
+    this.#agent = new Agent({ ...options, keepAliveTimeout: 4_000 });
+    this.#fresh = new Agent({ ...options, pipelining: 0 });
+    this.#context = new ServerContext((path, body, signal) => this.#document("POST", this.#root + path, signal, body));
   }
 
   async *generate(model: string, request: ChatRequest, signal: AbortSignal): Pieces {
     const attributes = { "gen_ai.operation.name": "chat", "gen_ai.request.model": model, "server.address": this.name };
     const span = startSpan("chat", { kind: SpanKind.CLIENT, attributes });
-    const body = chatRequestJson({ ...request, model, stream: true, stream_options: { include_usage: true } });
     try {
-      yield* this.#answer({ body, trace: traceHeaders(span) }, signal);
+      const max_tokens = await this.#context.room(model, request, signal);
+      let asked = serverRequest(model, { ...request, max_tokens }, this.#unknown);
+      for (let tries = 1; ; tries++) {
+        let hasBegun = false;
+        try {
+          for await (const piece of this.#answer(bodyOf(asked), traceHeaders(span), signal)) {
+            hasBegun = true;
+            yield piece;
+          }
+          return;
+        } catch (error) {
+          const next =
+            hasBegun || tries === MOST_TRIES || !(error instanceof BackendError) ? null : adapted(asked, error);
+          if (next === null) throw error;
+          for (const field of OWN_FIELDS) if (field in asked && !(field in next)) this.#unknown.add(field);
+          asked = next;
+        }
+      }
     } catch (error) {
       markFailed(kindOf(error), span);
       throw error;
@@ -55,205 +88,143 @@ export class OpenAiBackend implements Backend {
     }
   }
 
-  async *#answer(question: Question, signal: AbortSignal): Pieces {
-    const response = await this.#send("POST", "/chat/completions", signal, question);
-    const type = String(response.headers["content-type"] ?? "");
-    if (!type.includes("text/event-stream")) {
-      // A body that is destroyed before its end reports that as an error; without a listener it would end the process.
-      response.body.on("error", () => {}).destroy();
-      throw new BackendError(
-        `the model server answered ${type || "without a content type"} instead of an event stream`,
-      );
-    }
-    const reader = new ChunkReader();
-    // Collected here, because the parser reports through callbacks.
-    const pending: string[] = [];
-    const parser = createParser({
-      maxBufferSize: EVENT_LIMIT,
-      onEvent: (event) => pending.push(event.data),
-      onError: (error) => {
-        if (error.type === "max-buffer-size-exceeded")
-          throw new BackendError("the model server sent an event without end");
-      },
-    });
-    const decoder = new TextDecoder();
+  async *#answer(body: string, trace: Record<string, string>, signal: AbortSignal): Pieces {
+    const url = `${this.#baseUrl}/chat/completions`;
+    const response = await this.#send({ method: "POST", url, body, trace }, signal);
+    if (response.statusCode !== 200) throw await refusal(response);
+    const reader = new AnswerReader();
+    const content = decoded(response);
+    let timer: NodeJS.Timeout | undefined;
     try {
-      for await (const bytes of response.body) {
-        parser.feed(decoder.decode(bytes as Uint8Array, { stream: true }));
+      for await (const bytes of content.iterator({ destroyOnReturn: false })) {
         try {
-          for (const data of pending.splice(0)) reader.read(data);
+          reader.feed(bytes as Uint8Array);
         } finally {
           // What came before an error has been written all the same.
           yield* reader.take();
         }
-        if (reader.done) break;
+        if (reader.isDone) break;
+        if (reader.isFinished) timer ??= setTimeout(() => content.destroy(), AFTER_END_MS);
       }
+      reader.close();
+      yield* reader.take();
     } catch (error) {
       if (signal.aborted || error instanceof BackendError) throw error;
-      throw new BackendError("the connection to the model server broke during the answer", { cause: error });
+      if (!reader.isFinished) {
+        throw new BackendError("the connection to the model server broke during the answer", { cause: error });
+      }
     } finally {
+      clearTimeout(timer);
       // Also stops the server's work when the consumer gave up early.
-      if (!response.body.readableEnded) response.body.destroy();
+      if (reader.isDone) release(response.body);
+      else if (!response.body.readableEnded) response.body.destroy();
     }
     yield reader.end();
   }
 
   async models(): Promise<string[]> {
-    const response = await this.#send("GET", "/models", AbortSignal.timeout(10_000));
-    const list = modelList.safeParse(await response.body.json().catch(() => null));
-    if (!list.success) throw new BackendError("the model server's model list is not in the OpenAI format");
-    return list.data.data.map((model) => model.id);
+    const list = await this.#document("GET", `${this.#baseUrl}/models`, AbortSignal.timeout(10_000));
+    const { data } = Object(list);
+    const models = Array.isArray(data) ? data.filter((model) => typeof Object(model).id === "string") : null;
+    if (models === null) throw new BackendError("the model server's model list is not in the OpenAI format");
+    this.#context.learn(models);
+    if (models.length > 0) await this.#context.look(models[0].id);
+    return models.map(({ id }) => id);
+  }
+
+  counting(model: string): Counting {
+    return this.#context.counting(model);
   }
 
   async close(): Promise<void> {
-    await this.#agent.destroy();
+    await Promise.all([this.#agent.destroy(), this.#fresh.destroy()]);
   }
 
-  async #send(
-    method: "GET" | "POST",
-    path: string,
-    signal: AbortSignal,
-    { body, trace }: Partial<Question> = {},
-  ): Promise<Dispatcher.ResponseData> {
-    const headers: Record<string, string> = { ...trace, accept: "text/event-stream, application/json" };
-    if (body !== undefined) headers["content-type"] = "application/json";
-    if (this.#options.key !== null) headers.authorization = `Bearer ${this.#options.key}`;
-    let response: Dispatcher.ResponseData;
+  /** A short answer as JSON; null where it is no success or no JSON. Throws a BackendError where the list of models cannot be had. */
+  async #document(method: "GET" | "POST", url: string, signal: AbortSignal, body?: unknown): Promise<unknown> {
+    const response = await this.#send(
+      { method, url, ...(body !== undefined && { body: JSON.stringify(body) }) },
+      signal,
+    );
+    if (response.statusCode !== 200) {
+      const error = await refusal(response);
+      if (method === "GET") throw error;
+      return null;
+    }
     try {
-      response = await send(this.#options.baseUrl + path, {
-        method,
-        headers,
-        body: body ?? null,
-        signal,
-        dispatcher: this.#agent,
+      return JSON.parse(await textOf(response.body, DOCUMENT_BYTES));
+    } catch {
+      return null;
+    }
+  }
+
+  /** Sends a request, once more on a new connection if the server drops it before a byte of the answer: it may have closed an idle one just then. */
+  async #send(question: Question, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
+    try {
+      return await this.#sendBy(this.#agent, question, signal).catch((error: unknown) => {
+        if (signal.aborted || !DROPPED.has(String(Object(error).code))) throw error;
+        return this.#sendBy(this.#fresh, question, signal);
       });
     } catch (error) {
       if (signal.aborted) throw error;
       throw new BackendError("the model server cannot be reached", { cause: error });
     }
+  }
+
+  async #sendBy(
+    dispatcher: Agent,
+    { method, url, body, trace }: Question,
+    signal: AbortSignal,
+  ): Promise<Dispatcher.ResponseData> {
+    const headers: Record<string, string> = { ...trace, accept: "text/event-stream, application/json" };
+    if (body !== undefined) headers["content-type"] = "application/json";
+    if (this.#key !== null) headers["authorization"] = `Bearer ${this.#key}`;
+    const response = await send(url, { method, headers, body: body ?? null, signal, dispatcher });
     // Whoever reads the body gets its errors; destroying one that nobody reads must not bring the process down.
     response.body.on("error", () => undefined);
-    if (response.statusCode === 200) return response;
-    if ([400, 413, 422].includes(response.statusCode)) {
-      response.body.destroy();
-      throw new RequestRefused(`the model server refused the request (${response.statusCode})`);
-    }
-    await response.body.dump({ limit: 16_384 }).catch((error: unknown) => {
-      throw new BackendError(`the model server answered ${response.statusCode}`, { cause: error });
-    });
-    throw new BackendError(`the model server answered ${response.statusCode}`);
+    return response;
   }
 }
 
-const text = z.string().nullish();
-const tokens = z.number().int().min(0);
-/** A `chat.completion.chunk` as far as it matters here; servers add and leave out fields freely. */
-const chunkSchema = z.object({
-  choices: z
-    .array(
-      z.object({
-        index: z.number().optional(),
-        delta: z.object({ content: text, reasoning_content: text, reasoning: text }).nullish(),
-        finish_reason: text,
-      }),
-    )
-    .nullish(),
-  usage: z
-    .object({
-      prompt_tokens: tokens,
-      completion_tokens: tokens,
-      completion_tokens_details: z.object({ reasoning_tokens: tokens.nullish() }).nullish().catch(null),
-    })
-    .nullish(),
-  error: z.unknown().optional(),
-});
-
-/** Finish reasons as servers spell them. What is not here (tool_calls, error, …) is no answer to sell. */
-const FINISH: Record<string, FinishReason> = {
-  stop: "stop",
-  eos: "stop",
-  eos_token: "stop",
-  stop_sequence: "stop",
-  end_turn: "stop",
-  length: "length",
-  max_tokens: "length",
-  model_length: "length",
-  content_filter: "content_filter",
-};
-
-type Text = Exclude<BackendPiece, { kind: "end" }>;
-
-/** Reads the data of one streamed answer, event by event. */
-class ChunkReader {
-  #pieces: Text[] = [];
-  #finish: FinishReason | null = null;
-  #usage: BackendUsage | null = null;
-  #done = false;
-
-  /** Whether `[DONE]` was read. */
-  get done(): boolean {
-    return this.#done;
-  }
-
-  /** Reads one event's data. Throws a BackendError when the server reports one or breaks the format. */
-  read(data: string): void {
-    if (this.#done) return;
-    if (data.trim() === "[DONE]") {
-      this.#done = true;
-      return;
-    }
-    const chunk = parse(data);
-    if (chunk.error !== undefined && chunk.error !== null)
-      throw new BackendError("the model server reported an error during the answer");
-    if (chunk.usage) {
-      const { prompt_tokens, completion_tokens, completion_tokens_details: details } = chunk.usage;
-      const reasoningTokens = details?.reasoning_tokens ?? null;
-      this.#usage = { promptTokens: prompt_tokens, completionTokens: completion_tokens, reasoningTokens };
-    }
-    const choice = chunk.choices?.find((c) => (c.index ?? 0) === 0);
-    if (choice === undefined) return;
-    const reasoning = choice.delta?.reasoning_content ?? choice.delta?.reasoning ?? "";
-    const content = choice.delta?.content ?? "";
-    if (reasoning !== "") this.#add("reasoning", reasoning);
-    if (content !== "") this.#add("text", content);
-    if (choice.finish_reason) {
-      const finish = FINISH[choice.finish_reason];
-      if (finish === undefined)
-        throw new BackendError(`the model server ended the answer with "${choice.finish_reason.slice(0, 40)}"`);
-      this.#finish = finish;
-    }
-  }
-
-  /** What was read since the last call. Deltas that arrived together are one piece: each one costs worker, gateway and client an event. */
-  take(): Text[] {
-    return this.#pieces.splice(0);
-  }
-
-  /** Takes one delta for one token: what most servers send, and never more than there were. */
-  #add(kind: Text["kind"], text: string): void {
-    const last = this.#pieces.at(-1);
-    if (last?.kind !== kind) this.#pieces.push({ kind, text, tokens: 1 });
-    else {
-      last.text += text;
-      last.tokens += 1;
-    }
-  }
-
-  /** The end of the answer. Throws when the stream ended without a finish reason: half an answer is none. */
-  end(): BackendPiece {
-    if (this.#finish === null) throw new BackendError("the model server broke off without a finish reason");
-    return { kind: "end", finishReason: this.#finish, usage: this.#usage };
-  }
+/** The error that a reply other than 200 stands for. */
+async function refusal({ statusCode: status, headers, body }: Dispatcher.ResponseData): Promise<BackendError> {
+  const retryAfter = headers["retry-after"];
+  const text = await textOf(body, ERROR_BYTES).catch(() => "");
+  return faultOf({ status, retryAfter: typeof retryAfter === "string" ? retryAfter : null, body: text });
 }
 
-function parse(data: string): z.infer<typeof chunkSchema> {
-  let value: unknown;
-  try {
-    value = JSON.parse(data);
-  } catch (error) {
-    throw new BackendError("the model server sent an event that is not JSON", { cause: error });
+/** The first bytes of a body as text. The rest is not read. */
+async function textOf(body: Readable, limit: number): Promise<string> {
+  const parts: Buffer[] = [];
+  let size = 0;
+  for await (const part of body) {
+    parts.push(part as Buffer);
+    size += (part as Buffer).length;
+    // Leaving the loop destroys the body.
+    if (size > limit) break;
   }
-  const chunk = chunkSchema.safeParse(value);
-  if (!chunk.success) throw new BackendError("the model server sent a chunk that is not in the OpenAI format");
-  return chunk.data;
+  return Buffer.concat(parts).toString("utf8");
+}
+
+/** Takes the rest of a response that has nothing more to say, so that its connection can be used again; one that goes on is cut. */
+function release(body: Readable): void {
+  const timer = setTimeout(() => body.destroy(), AFTER_END_MS).unref();
+  body.once("close", () => clearTimeout(timer)).resume();
+}
+
+/** The content of a response. No encoding was asked for, and some proxies use one all the same. */
+function decoded({ headers, body }: Dispatcher.ResponseData): Readable {
+  const encoding = String(headers["content-encoding"] ?? "").toLowerCase();
+  const decoders: Record<string, () => ReturnType<typeof createGunzip>> = {
+    gzip: createGunzip,
+    "x-gzip": createGunzip,
+    deflate: createInflate,
+    br: createBrotliDecompress,
+  };
+  const decoder = decoders[encoding]?.();
+  if (decoder === undefined) return body;
+  body.on("error", (error) => decoder.destroy(error));
+  // As of the body itself.
+  decoder.on("error", () => undefined);
+  return body.pipe(decoder);
 }

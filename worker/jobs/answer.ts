@@ -2,7 +2,14 @@
 import type { Hex } from "viem";
 import { type ChatRequest, type FinishReason, JobErrorCode } from "../../protocol/dispatch.ts";
 import { AnswerHash } from "../../shared/answer-hash.ts";
-import { BackendError, type BackendUsage, countPromptTokens, type Pieces, type Usage } from "../backends/backend.ts";
+import {
+  BackendError,
+  type BackendUsage,
+  estimatePrompt,
+  estimateTokens,
+  type Pieces,
+  type Usage,
+} from "../backends/backend.ts";
 import type { PieceKind } from "../reply.ts";
 
 /**
@@ -136,7 +143,6 @@ export class Generation {
   async drain(send: (kind: PieceKind, text: string) => void, cut: AbortSignal): Promise<Generated> {
     const answer = new Answer();
     const limit = Math.max(65_536, this.#request.max_tokens * CHARACTERS_PER_TOKEN);
-    let tokens = 0;
     let reasoned = 0;
     let begun = false;
     const hand = (kind: PieceKind, text: string): void => {
@@ -147,15 +153,18 @@ export class Generation {
       if (text !== "") hand("delta", text);
       else if (!begun) hand("begun", "");
     };
-    const finish = (finishReason: FinishReason, usage: Partial<BackendUsage> | null): Generated => {
+    const finish = (finishReason: FinishReason, counted: BackendUsage | null): Generated => {
       const last = answer.end();
       if (last !== "") deliver(last);
       // Lets the backend go: it waits behind its last piece with whatever it holds for this job.
       void this.cancel();
-      const promptTokens = usage?.promptTokens ?? countPromptTokens(this.#request.messages);
-      const all = usage?.completionTokens ?? (finishReason === "length" ? this.#request.max_tokens : tokens);
+      const promptTokens = counted?.promptTokens ?? estimatePrompt(this.#request.messages);
+      const all = counted?.completionTokens ?? null;
+      // Most model servers count reasoning with the answer. Where they count nothing, the text itself is counted.
       const completionTokens =
-        all - (reasoned === 0 ? 0 : usage?.reasoningTokens || reasoningShare(all, answer, reasoned));
+        all === null
+          ? estimateTokens(answer.text())
+          : all - (reasoned === 0 ? 0 : counted?.reasoningTokens || reasoningShare(all, answer, reasoned));
       return { answer, usage: this.#bounded({ promptTokens, completionTokens }, answer), finishReason };
     };
     const isCut = new Promise<"cut">((resolve) => {
@@ -163,16 +172,15 @@ export class Generation {
       else cut.addEventListener("abort", () => resolve("cut"), { once: true });
     });
     for (let coming = this.#first; ; coming = this.#pieces.next()) {
-      const next = tokens === 0 ? await coming : await Promise.race([coming, isCut]);
+      const next = begun ? await Promise.race([coming, isCut]) : await coming;
       if (next === "cut") {
         // The caller aborts the model server now, and nobody waits for its next piece any more.
         coming.catch(() => undefined);
-        return finish("length", { completionTokens: tokens });
+        return finish("length", null);
       }
       if (next.done) throw brokenOff();
       const piece = next.value;
       if (piece.kind === "end") return finish(piece.finishReason, piece.usage);
-      tokens += piece.tokens;
       if (piece.kind === "text") deliver(answer.write(piece.text));
       else {
         reasoned += piece.text.length;
@@ -196,7 +204,7 @@ export class Generation {
   }
 }
 
-/** Most model servers count reasoning with the answer: its part by its characters. */
+/** The part of reasoning in a count of both, by its characters. */
 function reasoningShare(tokens: number, answer: Answer, reasoned: number): number {
   return Math.floor((tokens * reasoned) / (answer.characters + reasoned));
 }

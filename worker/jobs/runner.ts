@@ -13,7 +13,7 @@ import {
   type WorkerOutput,
 } from "../../protocol/dispatch.ts";
 import { markFailed } from "../../shared/tracing.ts";
-import { type Backend, BackendError, RequestRefused } from "../backends/backend.ts";
+import { type Backend, BackendError, ContextExceeded, RequestRefused, ServerBusy } from "../backends/backend.ts";
 import { ChainClock, type ChainReader, type Sighting } from "../chain.ts";
 import type { Config } from "../config.ts";
 import type { Logger } from "../console.ts";
@@ -23,6 +23,7 @@ import type { SettlementWatcher } from "../settlement.ts";
 import type { CompletionStore, Papers } from "../store.ts";
 import { Generation, JobError } from "./answer.ts";
 import { AssignmentChecks, CLOCK_SKEW, type Gateway } from "./checks.ts";
+import { Slots } from "./slots.ts";
 
 type Parts = {
   config: Pick<Config, "concurrency" | "queue" | "models" | "lockWaitMs">;
@@ -34,7 +35,15 @@ type Parts = {
   log: Logger;
 };
 /** A job while it is here. */
-type Run = { dispatch: Dispatch; gateway: Gateway; stream: EventStream; abort: AbortController; log: Logger };
+type Run = {
+  dispatch: Dispatch;
+  gateway: Gateway;
+  stream: EventStream;
+  abort: AbortController;
+  /** Fires when the job cannot be acknowledged any more. */
+  until: AbortSignal;
+  log: Logger;
+};
 
 /** The acknowledgement waits this long for the first token, so that a failure before it leaves nothing signed. */
 const ACKNOWLEDGE_WITHIN_MS = 2_000;
@@ -57,8 +66,9 @@ export class JobRunner {
   }
 
   /** How busy this worker is. */
-  get load(): Pick<Health, "in_flight" | "queued" | "capacity"> {
-    return { in_flight: this.#slots.used, queued: this.#slots.queued, capacity: this.#slots.limit };
+  get load(): Pick<Health, "in_flight" | "queued" | "capacity" | "queue_capacity"> {
+    const { running, waiting, limit, queueLimit } = this.#slots;
+    return { in_flight: running, queued: waiting, capacity: limit, queue_capacity: queueLimit };
   }
 
   /** Whether it takes no jobs any more. */
@@ -87,12 +97,14 @@ export class JobRunner {
     this.#running.set(jobId, abort);
     try {
       if (this.#parts.store.isTaken(jobId)) throw alreadyTaken();
-      await this.#slots.enter(() => AbortSignal.any([stream.left, expiry(acknowledgeBy)]));
+      const until = AbortSignal.any([stream.left, expiry(acknowledgeBy)]);
+      await this.#slots.enter(() => until);
+      let isDone = false;
       try {
         const log = this.#parts.log.child({ jobId, attempt, model: dispatch.model });
-        await this.#work({ dispatch, gateway, stream, abort, log }, model);
+        isDone = await this.#work({ dispatch, gateway, stream, abort, until, log }, model);
       } finally {
-        this.#slots.leave();
+        this.#slots.leave({ isDone });
       }
     } finally {
       this.#running.delete(jobId);
@@ -145,7 +157,7 @@ export class JobRunner {
         // One that only reasons within so few tokens is at work, too.
         return { text: answer.text() || reasoned };
       } catch (error) {
-        throw new Refusal(RefusalCode.BackendFailed, "the model server failed", { cause: error });
+        throw refusalOf(error);
       } finally {
         this.#slots.leave();
       }
@@ -171,21 +183,19 @@ export class JobRunner {
     }
   }
 
-  async #work(run: Run, model: string): Promise<void> {
+  /** Whether the job was answered. */
+  async #work(run: Run, model: string): Promise<boolean> {
     const { dispatch, gateway, stream, abort, log } = run;
     const started = performance.now();
-    const pieces = this.#parts.backend.generate(model, dispatch.request, abort.signal);
-    const generation = new Generation(pieces, dispatch.request);
+    // The model server works while the chain is asked about the lock.
+    const begin = () =>
+      new Generation(this.#parts.backend.generate(model, dispatch.request, abort.signal), dispatch.request);
+    let generation = begin();
     let papers: Papers;
     let seen: Sighting;
     try {
       seen = await this.#checks.locked(dispatch, gateway);
-      // A model server that fails at once is a refusal: the gateway can turn to another worker without waiting.
-      const failure = await generation.failsWithin(ACKNOWLEDGE_WITHIN_MS, stream.left);
-      if (failure !== null) {
-        const code = failure instanceof RequestRefused ? RefusalCode.RequestRefused : RefusalCode.BackendFailed;
-        throw new Refusal(code, failure.message, { cause: failure });
-      }
+      generation = await this.#begun(run, generation, begin);
       if (stream.left.aborted) throw new Refusal(RefusalCode.Busy, "the gateway left before the job was taken");
       papers = await this.#acknowledge(dispatch, gateway);
     } catch (error) {
@@ -198,6 +208,7 @@ export class JobRunner {
     stream.acknowledged(papers.byWorker);
     try {
       await this.#answer(run, generation, papers, seen);
+      return true;
     } catch (error) {
       abort.abort();
       await generation.cancel();
@@ -206,6 +217,21 @@ export class JobRunner {
       markFailed(reason.code);
       log.warn({ code: reason.code, err: error }, "job ended without a completion");
       stream.error(reason.code, reason.message);
+      return false;
+    }
+  }
+
+  /**
+   * A generation that has begun, or has not failed for two seconds. A full model server is asked again when it wants to be, until the job cannot be
+   * acknowledged any more. Whatever else fails at once is a refusal: the gateway can turn to another worker without waiting. Throws a Refusal.
+   */
+  async #begun({ stream, until, log }: Run, first: Generation, begin: () => Generation): Promise<Generation> {
+    for (let generation = first; ; generation = begin()) {
+      const failure = await generation.failsWithin(ACKNOWLEDGE_WITHIN_MS, stream.left);
+      if (failure === null) return generation;
+      if (!(failure instanceof ServerBusy)) throw refusalOf(failure);
+      log.debug({ retryAfterMs: failure.retryAfterMs, running: this.#slots.running }, "the model server is full");
+      await this.#slots.refused(failure.retryAfterMs, until);
     }
   }
 
@@ -258,20 +284,32 @@ export class JobRunner {
   }
 }
 
+/** Why a job is not taken, by what its model server did. */
+function refusalOf(error: unknown): Refusal {
+  const message = error instanceof BackendError ? error.message : "the model server failed";
+  const code =
+    error instanceof ServerBusy
+      ? RefusalCode.Busy
+      : error instanceof ContextExceeded
+        ? RefusalCode.ContextExceeded
+        : error instanceof RequestRefused
+          ? RefusalCode.RequestRefused
+          : RefusalCode.BackendFailed;
+  return new Refusal(code, message, { cause: error });
+}
+
 function asJobError(error: unknown): JobError {
   if (error instanceof JobError) return error;
   if (error instanceof RequestRefused)
     return new JobError(JobErrorCode.RequestRefused, error.message, { cause: error });
+  if (error instanceof ContextExceeded)
+    return new JobError(JobErrorCode.ContextExceeded, error.message, { cause: error });
   if (error instanceof BackendError) return new JobError(JobErrorCode.BackendFailed, error.message, { cause: error });
   return new JobError(JobErrorCode.Internal, "the worker failed; its log tells why", { cause: error });
 }
 
 function alreadyTaken(): Refusal {
   return new Refusal(RefusalCode.AlreadyTaken, "this worker took the job before; ask for its output");
-}
-
-function draining(): Refusal {
-  return new Refusal(RefusalCode.Draining, "this worker is stopping; route the job elsewhere");
 }
 
 function tooLate(): JobError {
@@ -281,71 +319,4 @@ function tooLate(): JobError {
 /** A job that waits beyond this could not be acknowledged any more; a second of grace for clocks that differ. */
 function expiry(acknowledgeBy: number): AbortSignal {
   return AbortSignal.timeout(Math.max(1_000, acknowledgeBy * 1_000 - Date.now()));
-}
-
-type Waiting = { start: () => void; refuse: (refusal: Refusal) => void };
-
-/** At most `limit` jobs run at once and at most `queue` wait, first come first served. Beyond that jobs are refused. */
-class Slots {
-  readonly limit: number;
-  readonly #queueLimit: number;
-  readonly #queue: Waiting[] = [];
-  #used = 0;
-  #closed = false;
-
-  constructor(limit: number, queue: number) {
-    this.limit = limit;
-    this.#queueLimit = queue;
-  }
-
-  get closed(): boolean {
-    return this.#closed;
-  }
-
-  get used(): number {
-    return this.#used;
-  }
-
-  get queued(): number {
-    return this.#queue.length;
-  }
-
-  /** Takes a slot, waiting for one if need be. A wait ends with the signal of `until`. Throws a Refusal. */
-  async enter(until: () => AbortSignal): Promise<void> {
-    if (this.#closed) throw draining();
-    if (this.#used < this.limit) this.#used++;
-    else await this.#wait(until());
-  }
-
-  /** Gives a slot back. It goes to the next in line without becoming free in between. */
-  leave(): void {
-    const next = this.#queue.shift();
-    if (next === undefined) this.#used--;
-    else next.start();
-  }
-
-  /** Refuses all further jobs and those that wait. */
-  close(): void {
-    this.#closed = true;
-    for (const waiting of this.#queue.splice(0)) waiting.refuse(draining());
-  }
-
-  async #wait(signal: AbortSignal): Promise<void> {
-    if (this.#queue.length >= this.#queueLimit) {
-      const message = `${this.limit} jobs run and ${this.#queue.length} wait; route this one elsewhere`;
-      throw new Refusal(RefusalCode.Busy, message);
-    }
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const waiting: Waiting = { start: resolve, refuse: reject };
-    const giveUp = (): void => {
-      const at = this.#queue.indexOf(waiting);
-      if (at < 0) return;
-      this.#queue.splice(at, 1);
-      reject(new Refusal(RefusalCode.Busy, "no slot became free in time; route the job elsewhere"));
-    };
-    this.#queue.push(waiting);
-    if (signal.aborted) giveUp();
-    else signal.addEventListener("abort", giveUp, { once: true });
-    await promise;
-  }
 }

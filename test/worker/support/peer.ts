@@ -19,7 +19,8 @@ export async function startPeer(models: string[]): Promise<Peer> {
   const server: Server = createServer(async (req, res) => {
     if (req.url === "/v1/models")
       return void res.end(JSON.stringify({ object: "list", data: models.map((id) => ({ id })) }));
-    if (req.url !== "/v1/chat/completions") return void res.writeHead(404).end("{}");
+    // Nothing else is asked of a server of the OpenAI protocol.
+    if (req.url !== "/v1/chat/completions") return void res.writeHead(404).end();
     const body = await readJson(req);
     requests.push({ body, key: req.headers.authorization, trace: req.headers["traceparent"] });
     await script(res, body);

@@ -61,8 +61,8 @@ describe("reasoning", () => {
   async function* generated(...pieces: BackendPiece[]): Pieces {
     for (const piece of pieces) yield piece;
   }
-  const thought: BackendPiece = { kind: "reasoning", text: "x".repeat(80), tokens: 4 };
-  const text: BackendPiece = { kind: "text", text: "y".repeat(20), tokens: 1 };
+  const thought = { kind: "reasoning", text: "x".repeat(80) } as const;
+  const text = { kind: "text", text: "y".repeat(20) } as const;
   const drain = async (...pieces: BackendPiece[]) => {
     const sent: [string, string][] = [];
     const generation = new Generation(generated(...pieces), request);
@@ -84,7 +84,8 @@ describe("reasoning", () => {
   it.each([
     ["the model server counts it apart", { ...usage, reasoningTokens: 45 }, 5],
     ["the model server says that there was none", { ...usage, reasoningTokens: 0 }, 10],
-    ["the model server counts nothing", null, 1],
+    ["the model server counts nothing", null, 3],
+    ["the model server tells the prompt's tokens only", { ...usage, completionTokens: null }, 3],
   ])("is taken from the count where %s", async (_where, counted, tokens) => {
     const { usage: signed } = await drain(thought, text, { kind: "end", finishReason: "stop", usage: counted });
     expect(signed.completionTokens).toBe(tokens);
@@ -104,7 +105,7 @@ describe("reasoning", () => {
   });
 
   it("without end ends the job", async () => {
-    const endless: BackendPiece = { kind: "reasoning", text: "x".repeat(66_000), tokens: 1 };
+    const endless: BackendPiece = { kind: "reasoning", text: "x".repeat(66_000) };
     await expect(drain(endless)).rejects.toMatchObject({ code: "answer_too_long" });
   });
 });
@@ -114,7 +115,7 @@ describe("an answer whose time is over", () => {
 
   /** Yields the texts, then waits for ever. */
   async function* stuck(...texts: string[]): Pieces {
-    for (const text of texts) yield { kind: "text", text, tokens: 3 };
+    for (const text of texts) yield { kind: "text", text };
     await new Promise(() => {});
   }
 
@@ -155,7 +156,7 @@ describe("an answer whose time is over", () => {
 
   it("is its own where the model server had ended it before", async () => {
     async function* whole(): Pieces {
-      yield { kind: "text", text: "done", tokens: 1 };
+      yield { kind: "text", text: "done" };
       yield { kind: "end", finishReason: "stop", usage: null };
     }
     const { finishReason, usage } = await new Generation(whole(), request).drain(
@@ -163,5 +164,38 @@ describe("an answer whose time is over", () => {
       new AbortController().signal,
     );
     expect([finishReason, usage.completionTokens]).toEqual(["stop", 1]);
+  });
+});
+
+describe("an answer whose model server counts nothing", () => {
+  const request = { messages: [{ role: "user" as const, content: "Write" }], max_tokens: 4_850 };
+  const counted = async (finishReason: "stop" | "length", ...texts: string[]) => {
+    async function* pieces(): Pieces {
+      for (const text of texts) yield { kind: "text", text };
+      yield { kind: "end", finishReason, usage: null };
+    }
+    const { usage } = await new Generation(pieces(), request).drain(() => {}, new AbortController().signal);
+    return usage;
+  };
+
+  it("has the tokens of its text, however it was cut, and never max_tokens", async () => {
+    const text = " hello".repeat(1_900);
+    expect((await counted("length", text)).completionTokens).toBe(1_900);
+    expect((await counted("length", ...(text.match(/.{1,7}/gs) as string[]))).completionTokens).toBe(1_900);
+    expect((await counted("stop", ...text)).completionTokens).toBe(1_900);
+  });
+
+  it.each([
+    ["English", "The quick brown fox jumps over the lazy dog, and nobody is surprised about that.", 17],
+    ["German", "Donaudampfschifffahrtsgesellschaften überprüfen regelmäßig ihre Kapitänsmützen.", 20],
+    ["Chinese", "敏捷的棕色狐狸跳过了懒狗，没有人感到惊讶。", 21],
+    ["Russian", "Быстрая коричневая лиса перепрыгивает через ленивую собаку.", 20],
+    ["code", "for (let i = 0; i < items.length; i += 1) {\n  total += items[i].price;\n}\n", 28],
+    ["digits", "3141592653589793238462643383279502884197", 14],
+  ])("counts %s about as common tokenizers do", async (_what, text, o200k) => {
+    const { completionTokens } = await counted("stop", text);
+    // Within these bounds a gateway believes it.
+    expect(completionTokens).toBeGreaterThan(o200k / 2.5);
+    expect(completionTokens).toBeLessThan(o200k * 2.5);
   });
 });

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ChatRequest } from "../../../protocol/dispatch.ts";
-import { tokenize } from "../../../worker/backends/backend.ts";
-import { BuiltinTextGenerator, DEMO_SENTENCE } from "../../../worker/backends/builtin.ts";
+import { BuiltinTextGenerator, DEMO_SENTENCE, tokenize } from "../../../worker/backends/builtin.ts";
 
 async function generate(
   prompt: string,

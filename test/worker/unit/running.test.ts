@@ -16,6 +16,8 @@ const health = {
   in_flight: 1,
   queued: 0,
   capacity: 2,
+  queue_capacity: 4,
+  counting: { m: { by: "estimate", window: null } },
   unsettled: 3,
 };
 

@@ -1,0 +1,120 @@
+/** How many tokens of answer a model server has room for behind a prompt, by that server's own count where it can be asked. */
+import type { ChatRequest } from "../../protocol/dispatch.ts";
+import { ContextExceeded, type Counting } from "./backend.ts";
+
+/** Sends a request to the model server; null where the answer is no JSON, or no success. `path` is under the server's root. */
+export type Ask = (path: string, body: unknown, signal: AbortSignal) => Promise<unknown>;
+type Messages = ChatRequest["messages"];
+
+/** A way to have a conversation counted, with the server's template. */
+type Way = (
+  ask: (path: string, body: unknown) => Promise<unknown>,
+  model: string,
+  messages: Messages,
+) => Promise<number | null>;
+
+/** The template is the one of an answer without reasoning: with it, the answer begins a few tokens later at most. */
+const chat_template_kwargs = { enable_thinking: false, thinking: false };
+const WAYS: readonly Way[] = [
+  // vLLM
+  async (ask, model, messages) => {
+    const body = { model, messages, add_generation_prompt: true, chat_template_kwargs };
+    return countOf(Object(await ask("/tokenize", body)).count);
+  },
+  // llama-server
+  async (ask, _model, messages) => {
+    const { prompt } = Object(await ask("/apply-template", { messages, chat_template_kwargs }));
+    if (typeof prompt !== "string") return null;
+    return lengthOf(Object(await ask("/tokenize", { content: prompt, add_special: true, parse_special: true })).tokens);
+  },
+  // TGI
+  async (ask, model, messages) => lengthOf(Object(await ask("/chat_tokenize", { model, messages })).tokenize_response),
+];
+
+const countOf = (value: unknown) => (Number.isSafeInteger(value) && (value as number) > 0 ? (value as number) : null);
+const lengthOf = (value: unknown) => (Array.isArray(value) && value.length > 0 ? value.length : null);
+
+/** More than any template adds to a conversation, once and for each message. */
+const TEMPLATE = 128;
+const PER_MESSAGE = 8;
+/** A count takes milliseconds. A server that is too busy for it is sent the request as it is. */
+const COUNT_MS = 3_000;
+/** A server that could not be asked is asked again after this time: another one may be there by then. */
+const LOOK_AGAIN_MS = 600_000;
+
+/** What is known of one model server's windows and of its way to count. */
+export class ServerContext {
+  readonly #ask: Ask;
+  readonly #windows = new Map<string, number>();
+  #way: Way | null = null;
+  #lookAgainAt = 0;
+
+  constructor(ask: Ask) {
+    this.#ask = ask;
+  }
+
+  counting(model: string): Counting {
+    return { by: this.#way === null ? "estimate" : "server", window: this.#windows.get(model) ?? null };
+  }
+
+  /** Notes what a server's list of models says of them: vLLM and SGLang, llama-server, LM Studio and others each name it otherwise. */
+  learn(models: readonly Record<string, unknown>[]): void {
+    for (const { id, meta, max_model_len, loaded_context_length, context_length, context_window } of models) {
+      const named = [max_model_len, Object(meta).n_ctx, loaded_context_length, context_length, context_window];
+      const window = named.map(countOf).find((value) => value !== null);
+      if (typeof id === "string" && window !== undefined && window !== null) this.#windows.set(id, window);
+    }
+  }
+
+  /** Finds out how the server counts. */
+  async look(model: string): Promise<void> {
+    await this.#count(model, [{ role: "user", content: "Hello" }], new AbortController().signal);
+  }
+
+  /**
+   * Tokens of answer that fit behind the prompt, `max_tokens` at most. Throws a ContextExceeded if there is no room for one. Where the server
+   * cannot be asked it is what was asked for: the server's refusal then tells its count.
+   */
+  async room(
+    model: string,
+    { messages, max_tokens }: Pick<ChatRequest, "messages" | "max_tokens">,
+    signal: AbortSignal,
+  ): Promise<number> {
+    const window = this.#windows.get(model);
+    if (window === undefined) return max_tokens;
+    // No text has more tokens than bytes: most prompts need no count.
+    const bytes = messages.reduce((sum, { content }) => sum + Buffer.byteLength(content) + PER_MESSAGE, TEMPLATE);
+    if (bytes + max_tokens <= window) return max_tokens;
+    const prompt = await this.#count(model, messages, signal);
+    if (prompt === null) return max_tokens;
+    if (prompt >= window) throw new ContextExceeded(prompt, window);
+    return Math.min(max_tokens, window - prompt);
+  }
+
+  async #count(model: string, messages: Messages, signal: AbortSignal): Promise<number | null> {
+    const inTime = AbortSignal.any([signal, AbortSignal.timeout(COUNT_MS)]);
+    const ask = async (path: string, body: unknown) => {
+      try {
+        return await this.#ask(path, body, inTime);
+      } catch (error) {
+        if (signal.aborted) throw error;
+        // Late, or away: the request itself will tell.
+        return null;
+      }
+    };
+    if (this.#way !== null) {
+      const count = await this.#way(ask, model, messages);
+      if (count !== null) return count;
+    }
+    if (Date.now() < this.#lookAgainAt) return null;
+    this.#lookAgainAt = Date.now() + LOOK_AGAIN_MS;
+    for (const way of WAYS) {
+      const count = await way(ask, model, messages);
+      if (count === null) continue;
+      this.#way = way;
+      return count;
+    }
+    this.#way = null;
+    return null;
+  }
+}
