@@ -5,6 +5,7 @@
 import type { Address, Hex } from "viem";
 import type { Completion } from "../protocol/messages.ts";
 import { AnswerHash } from "../shared/answer-hash.ts";
+import { lineJson } from "../shared/line-json.ts";
 
 /** The worker's signed statement, as the service passes it on. */
 export type Statement = { worker_address: Address; completion: Completion; signature: Hex };
@@ -46,15 +47,6 @@ function demandChoice(choice: Json, where: string, text: "message" | "delta"): v
   demandOnly(choice, where, "index", text, "finish_reason");
   if (choice["index"] !== 0) throw new ReplyFormError(`${where} has another number than 0`);
 }
-
-/**
- * JSON as every reader reads it alike: no name twice, and no character that some readers take for the end of a line.
- */
-const writeJson = (value: unknown): string =>
-  JSON.stringify(value).replace(
-    /[\u007f-\u009f\u2028\u2029]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
 
 /** A reply as far as the program has it, over however many connections. */
 export class Reply {
@@ -102,7 +94,7 @@ export class Reply {
     this.#piece(choice["message"], "its message");
     this.#end(value);
     this.finished = this.complete = true;
-    return writeJson(value);
+    return lineJson(value);
   }
 
   /** Reads the end of a stream. Throws a ReplyFormError. */
@@ -268,7 +260,7 @@ export class EventStream {
     }
     const value = parse(payload);
     if (!reply.readEvent(value)) return null;
-    return `data: ${writeJson(value)}`;
+    return `data: ${lineJson(value)}`;
   }
 
   #decode(chunk: Uint8Array): string {

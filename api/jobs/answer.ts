@@ -28,6 +28,9 @@ export class SentText {
   }
 }
 
+/** Characters of a piece that still grows. */
+const PIECE = 4_096;
+
 /** Text of the answer, or what the model reasoned beside it. */
 export type Piece = { kind: "content" | "reasoning"; text: string };
 
@@ -37,6 +40,8 @@ export type Piece = { kind: "content" | "reasoning"; text: string };
  */
 export class Answer {
   readonly #pieces: Piece[] = [];
+  /** Pieces that a reader has taken: those after them can still grow. */
+  #taken = 0;
   readonly #hash = new AnswerHash();
   #ended = false;
   #wake: (() => void)[] = [];
@@ -59,14 +64,12 @@ export class Answer {
   }
 
   append(text: string): void {
-    this.#pieces.push({ kind: "content", text });
+    this.#add("content", text);
     this.#hash.update(text);
-    this.#signal();
   }
 
   reason(text: string): void {
-    this.#pieces.push({ kind: "reasoning", text });
-    this.#signal();
+    this.#add("reasoning", text);
   }
 
   /** No more text will come. Returns the hash of all of it. */
@@ -92,10 +95,20 @@ export class Answer {
         while (this.#pieces[end]?.kind === piece.kind) end += 1;
         const run = this.#pieces.slice(next, end);
         next = end;
+        this.#taken = Math.max(this.#taken, end);
         yield { kind: piece.kind, text: run.map(({ text }) => text).join("") };
       } else if (this.#ended) return;
       else await new Promise<void>((resolve) => this.#wake.push(resolve));
     }
+  }
+
+  /** A worker may send a character at a time: what nobody has read yet becomes one piece, up to a size. */
+  #add(kind: Piece["kind"], text: string): void {
+    const last = this.#pieces.at(-1);
+    const canGrow = this.#pieces.length > this.#taken && last?.kind === kind && last.text.length < PIECE;
+    if (canGrow) last.text += text;
+    else this.#pieces.push({ kind, text });
+    this.#signal();
   }
 
   #textOf(kind: Piece["kind"]): string {

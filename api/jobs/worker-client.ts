@@ -19,6 +19,7 @@ import {
   type WorkerOutput,
 } from "../../protocol/dispatch.ts";
 import { traceHeaders } from "../../shared/tracing.ts";
+import { oneLine } from "../db/incidents.ts";
 import type { EndpointPolicy } from "../outbound/address.ts";
 import {
   BodyTooLarge,
@@ -45,6 +46,8 @@ export class WorkerFailure extends Error {
     this.offered = offered;
   }
 }
+
+type RequestOptions = { method?: "POST"; headers?: Record<string, string>; body?: string; signal: AbortSignal };
 
 /** A health report names what it says of each model. */
 const HEALTH_BYTES = 16_384;
@@ -75,18 +78,14 @@ const NEVER_CONNECTED = new Set([
 export class WorkerClient {
   readonly #policy: EndpointPolicy;
   readonly #agent: Dispatcher;
+  /** Connections that are used once. */
+  readonly #fresh: Dispatcher;
 
   constructor(policy: EndpointPolicy) {
     this.#policy = policy;
-    this.#agent = guardedAgent({
-      ...policy,
-      connections: 256,
-      pipelining: 1,
-      keepAliveTimeout: 30_000,
-      connectTimeoutMs: 3_000,
-      headersTimeout: SILENCE_MS,
-      bodyTimeout: SILENCE_MS,
-    });
+    const times = { connectTimeoutMs: 3_000, headersTimeout: SILENCE_MS, bodyTimeout: SILENCE_MS };
+    this.#agent = guardedAgent({ ...policy, ...times, connections: 256, pipelining: 1, keepAliveTimeout: 30_000 });
+    this.#fresh = guardedAgent({ ...policy, ...times, connections: 256, pipelining: 0 });
   }
 
   /** Gives a job to the worker at `endpoint` and follows it to its completion. Rejects with WorkerFailure. */
@@ -148,7 +147,7 @@ export class WorkerClient {
   }
 
   async #health(endpoint: string, signal: AbortSignal): Promise<ProbedHealth> {
-    const response = await request(urlOf(endpoint, "/healthz", this.#policy), { dispatcher: this.#agent, signal });
+    const response = await this.#send(urlOf(endpoint, "/healthz", this.#policy), { signal });
     const text = (await readBounded(response.body, HEALTH_BYTES)).toString("utf8");
     if (response.statusCode !== 200) throw new Error(`answers ${response.statusCode}`);
     const health = probeSchema.safeParse(jsonOrNull(text));
@@ -158,7 +157,20 @@ export class WorkerClient {
 
   /** Closes the connections. */
   async close(): Promise<void> {
-    await this.#agent.destroy();
+    await Promise.all([this.#agent.destroy(), this.#fresh.destroy()]);
+  }
+
+  /**
+   * Sends a request, once more on a new connection if it is dropped before a byte of the answer: proxies close idle ones after a few seconds. A
+   * worker that had the request all the same says so: it takes a job once.
+   */
+  async #send(url: URL, options: RequestOptions): Promise<Dispatcher.ResponseData> {
+    try {
+      return await request(url, { ...options, dispatcher: this.#agent });
+    } catch (error) {
+      if (options.signal.aborted || !DROPPED.has(String(Object(error).code))) throw error;
+      return await request(url, { ...options, dispatcher: this.#fresh });
+    }
   }
 
   async #post(
@@ -170,11 +182,10 @@ export class WorkerClient {
     const accept = "text/event-stream, application/json";
     const headers = { ...traceHeaders(), "content-type": "application/json", accept };
     try {
-      return await request(urlOf(endpoint, path, this.#policy), {
+      return await this.#send(urlOf(endpoint, path, this.#policy), {
         method: "POST",
         headers: ticket === undefined ? headers : { ...headers, [ASSIGNMENT_HEADER]: JSON.stringify(ticket) },
         body: JSON.stringify(body),
-        dispatcher: this.#agent,
         signal,
       });
     } catch (error) {
@@ -184,6 +195,9 @@ export class WorkerClient {
     }
   }
 }
+
+/** Errors of a connection that the other side closed before a byte of its answer. */
+const DROPPED = new Set(["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);
 
 /** `{endpoint}{path}`; an endpoint may have a path of its own. */
 function urlOf(endpoint: string, path: string, policy: EndpointPolicy): URL {
@@ -203,7 +217,7 @@ async function refusal({ statusCode, body }: Dispatcher.ResponseData): Promise<W
   // Not our protocol's refusal (a proxy's error page, say): whether the worker saw the offer is unknown.
   if (!parsed.success) return new WorkerFailure("refused", `the worker answered ${statusCode}`, true);
   const { code, message } = parsed.data.error;
-  return new WorkerFailure(code, `the worker refused: ${message}`, false);
+  return new WorkerFailure(code, `the worker refused: ${oneLine(message)}`, false);
 }
 
 function jsonOrNull(text: string): unknown {
@@ -233,6 +247,11 @@ export type DispatchEvents = {
 
 /** No event of the protocol is larger, an answer in one piece included. */
 const MAX_EVENT_BYTES = 9 * 1024 * 1024;
+/** Pieces for each token of an answer: more than one for each of its characters. Short answers have this floor. */
+const PIECES_PER_TOKEN = 16;
+const LEAST_PIECES = 4_096;
+/** Events of proxies that fill silence. */
+const KEEP_ALIVE = /^(?:ping|heartbeat|keep-?alive)$/i;
 /** No token of any tokenizer in use is longer; short answers have this floor. */
 const BYTES_PER_TOKEN = 1_024;
 const LEAST_ANSWER_BYTES = 64 * 1024;
@@ -256,13 +275,13 @@ type Body = AsyncIterable<Buffer> & { destroy(): unknown };
  * what these need on the wire, and the time by the request's signal. Rejects with WorkerFailure.
  */
 async function followStream(body: Body, maxTokens: number, events: DispatchEvents): Promise<CompletedEvent> {
-  const stream = new JobStream(answerLimit(maxTokens), events);
+  const stream = new JobStream(maxTokens, events);
   const chunks = body[Symbol.asyncIterator]();
   try {
     for (;;) {
       const { done, value } = await chunks.next();
-      if (done) throw new WorkerFailure("unfinished", "the worker's stream ended without a completion", true);
-      stream.feed(value);
+      if (done) stream.close();
+      else stream.feed(value);
       if (stream.completed === undefined) continue;
       void linger(chunks, body);
       return stream.completed;
@@ -290,6 +309,7 @@ async function linger(chunks: AsyncIterator<Buffer>, body: Body): Promise<void> 
 class JobStream {
   completed: CompletedEvent | undefined;
   readonly #limit: number;
+  readonly #mostPieces: number;
   readonly #events: DispatchEvents;
   readonly #parser: ReturnType<typeof createParser>;
   // One decoder for the whole stream: a character may be cut between two network packets.
@@ -298,50 +318,86 @@ class JobStream {
   /** Bytes that the events so far account for. */
   #accounted = SPARE_BYTES;
   #textBytes = 0;
+  #pieces = 0;
+  /** Pieces of one kind that came together: each one costs gateway and client an event. */
+  #together: { kind: "delta" | "reasoning"; texts: string[] } | null = null;
+  readonly #seen = new Set<string>();
 
-  constructor(limit: number, events: DispatchEvents) {
-    this.#limit = limit;
+  constructor(maxTokens: number, events: DispatchEvents) {
+    this.#limit = answerLimit(maxTokens);
+    this.#mostPieces = Math.max(LEAST_PIECES, maxTokens * PIECES_PER_TOKEN);
     this.#events = events;
     this.#parser = createParser({
       maxBufferSize: MAX_EVENT_BYTES,
-      onEvent: ({ event, data }) => this.#take(event, data),
+      onEvent: ({ event, data }) => this.#take(event ?? "", data),
       onError: (error) => {
-        throw new WorkerFailure("malformed", `the worker's stream is malformed: ${error.message}`, true, error);
+        throw new WorkerFailure("malformed", `the worker's stream is malformed: ${error.type}`, true, error);
       },
     });
   }
 
   feed(chunk: Buffer): void {
     this.#received += chunk.length;
-    this.#parser.feed(this.#decoder.decode(chunk, { stream: true }));
+    try {
+      this.#parser.feed(this.#decoder.decode(chunk, { stream: true }));
+    } finally {
+      // What came before a fault has been written all the same.
+      this.#hand();
+    }
     // One event may be under way; beyond that, bytes that belong to no event are noise without end.
     if (this.#received > this.#accounted + MAX_EVENT_BYTES) {
       throw new WorkerFailure("oversized", "the worker sends far more than its answer needs", true);
     }
   }
 
-  #take(name: string | undefined, data: string): void {
-    // What follows the last event is none of ours.
-    if (this.completed !== undefined) return;
-    this.#accounted += EVENT_BYTES;
-    if (name === "delta" || name === "reasoning") this.#piece(name, parse(deltaEvent, data).content);
-    else if (name === "begun") this.#events.begun();
+  /** Nothing more comes. An event that was not ended by a blank line counts. */
+  close(): void {
+    this.#parser.feed("\n\n");
+    this.#hand();
+    if (this.completed === undefined) {
+      throw new WorkerFailure("unfinished", "the worker's stream ended without a completion", true);
+    }
+  }
+
+  #take(name: string, data: string): void {
+    // What follows the last event is none of ours, nor is what a proxy fills silence with.
+    if (this.completed !== undefined || KEEP_ALIVE.test(name) || (name === "" && data.trim() === "")) return;
+    if (name === "delta" || name === "reasoning") return this.#piece(name, parse(deltaEvent, data).content);
+    this.#hand();
+    if (this.#seen.has(name)) throw new WorkerFailure("malformed", `the worker sent \`${name}\` twice`, true);
+    if (name === "begun") this.#events.begun();
     else if (name === "acknowledged") this.#events.acknowledged(parse(acknowledgedEvent, data).signature);
     else if (name === "completed") this.completed = parse(completedEvent, data);
     else if (name === "error") {
       const { code, message } = parse(errorEvent, data);
-      throw new WorkerFailure(code, message, true);
+      throw new WorkerFailure(code, oneLine(message), true);
     } else throw new WorkerFailure("malformed", "the worker sent an event that the protocol does not have", true);
+    this.#seen.add(name);
   }
 
   #piece(kind: "delta" | "reasoning", content: string): void {
     const bytes = Buffer.byteLength(content);
     this.#textBytes += bytes;
-    this.#accounted += bytes * ESCAPED;
+    this.#accounted += EVENT_BYTES + bytes * ESCAPED;
+    this.#pieces += 1;
     if (this.#textBytes > this.#limit) {
       throw new WorkerFailure("oversized", `the answer exceeds ${this.#limit} bytes`, true);
     }
-    this.#events[kind](content);
+    if (this.#pieces > this.#mostPieces) {
+      throw new WorkerFailure("oversized", `the answer comes in more than ${this.#mostPieces} pieces`, true);
+    }
+    if (this.#together?.kind !== kind) {
+      this.#hand();
+      this.#together = { kind, texts: [] };
+    }
+    this.#together.texts.push(content);
+  }
+
+  /** Hands out what came together. */
+  #hand(): void {
+    const together = this.#together;
+    this.#together = null;
+    if (together !== null) this.#events[together.kind](together.texts.join(""));
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Request, RequestHandler, Response } from "express";
 import type { Hex } from "viem";
 import { newJobId, toApiJobId } from "../../protocol/job-id.ts";
+import { lineJson } from "../../shared/line-json.ts";
 import { describeSpan, markFailed } from "../../shared/tracing.ts";
 import type { Directory } from "../chain/directory.ts";
 import type { EarlierClaim, IdempotencyStore } from "../db/idempotency.ts";
@@ -222,7 +223,7 @@ async function stream(
     error: (error) => {
       const apiError = apiErrorOf(error);
       markFailed(apiError.code);
-      return `data: ${JSON.stringify(apiError.body(dependencies.docsUrl))}\n\n`;
+      return `data: ${lineJson(apiError.body(dependencies.docsUrl))}\n\n`;
     },
     trailers: async () => {
       const hash = await settlementHash(await run.completed);

@@ -5,6 +5,7 @@ import type { Address, Hex } from "viem";
 import type { z } from "zod";
 import type { FinishReason } from "../../protocol/dispatch.ts";
 import type { Completion } from "../../protocol/messages.ts";
+import { lineJson } from "../../shared/line-json.ts";
 import type { Answer, Piece } from "../jobs/answer.ts";
 import type { usageSchema } from "../schemas/resources.ts";
 
@@ -58,7 +59,7 @@ export function completionObject(
   };
 }
 
-/** Writes the chunks of one stream as SSE lines. The constant part is serialised once. */
+/** Writes the chunks of one stream as SSE events, each of them one line to every reader. The constant part is serialised once. */
 export class ChunkWriter {
   readonly #head: string;
   #first = true;
@@ -70,7 +71,7 @@ export class ChunkWriter {
       created: base.created,
       model: base.model,
     };
-    this.#head = JSON.stringify(fixed).slice(0, -1);
+    this.#head = lineJson(fixed).slice(0, -1);
   }
 
   /** A piece of text or of reasoning. The first one also carries the role, and content. */
@@ -94,7 +95,7 @@ export class ChunkWriter {
   }
 
   #event(choices: unknown): string {
-    return `data: ${this.#head},"choices":${JSON.stringify(choices)}}\n\n`;
+    return `data: ${this.#head},"choices":${lineJson(choices)}}\n\n`;
   }
 }
 

@@ -4,7 +4,7 @@ import { get, type IncomingMessage } from "node:http";
 import express from "express";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { Answer } from "../../api/jobs/answer.ts";
-import { streamAnswer } from "../../api/routes/completion.ts";
+import { ChunkWriter, streamAnswer } from "../../api/routes/completion.ts";
 import { eventually } from "../support/api-client.ts";
 import { serve } from "./support/serve.ts";
 
@@ -90,4 +90,36 @@ it("ends for a client that went away, and leaves no timer behind", async () => {
     return over;
   }, Boolean);
   expect(vi.getTimerCount()).toBe(0);
+});
+
+/** Where Python's `str.splitlines` ends a line, and with it the `iter_lines` of httpx and of requests (CPython 3.13, httpx 0.28). */
+const LINE_ENDS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029";
+
+it("has each event in one line of every reader, whatever the text is", () => {
+  const text = "one\u2028two\u2029three\u0085four\u000bfive\u000csix\u001eseven\r\neight";
+  const writer = new ChunkWriter({ jobId: "job_1", model: "m", created: 1 });
+  for (const kind of ["content", "reasoning"] as const) {
+    const event = writer.piece({ kind, text });
+    expect([...event].filter((character) => LINE_ENDS.includes(character))).toEqual(["\n", "\n"]);
+    const { delta } = JSON.parse(event.slice("data: ".length)).choices[0];
+    expect(delta.content || delta.reasoning_content).toBe(text);
+  }
+});
+
+it("keeps an answer that comes a character at a time in few pieces, whoever reads it meanwhile", async () => {
+  const text = "ab".repeat(50_000);
+  const read = async () => {
+    let all = "";
+    for await (const piece of answer.read()) all += piece.text;
+    return all;
+  };
+  const early = read();
+  for (const character of text.slice(0, 10)) answer.append(character);
+  await Promise.resolve();
+  for (const character of text.slice(10)) answer.append(character);
+  answer.reason("hm");
+  answer.end();
+  expect(await Promise.all([early, read()])).toEqual([`${text}hm`, `${text}hm`]);
+  expect(answer.text).toBe(text);
+  expect(answer.pieces).toBeLessThan(50);
 });

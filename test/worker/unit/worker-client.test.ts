@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { createServer, type RequestListener, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http";
 import { connect } from "node:net";
 import { setImmediate } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "vitest";
@@ -206,6 +206,128 @@ describe("the gateway's connection to workers", () => {
       more();
     });
     await expect(dispatch(url)).rejects.toMatchObject({ code });
+  });
+
+  describe("reads the stream of a job", () => {
+    const completion = {
+      jobId: offer.assignment.jobId,
+      proofHash: `0x${"33".repeat(32)}`,
+      promptTokens: 1,
+      completionTokens: 1,
+      completedAt: 1,
+    };
+    const done = event("completed", { completion, signature: `0x${"44".repeat(65)}`, finish_reason: "stop" });
+    const acknowledged = event("acknowledged", { signature: `0x${"55".repeat(65)}` });
+
+    /** What the gateway hears of a stream of these bytes. */
+    async function heard(parts: (string | Buffer)[], request: Partial<Dispatch["request"]> = {}) {
+      const url = await serve((incoming, response) => {
+        incoming.resume().on("end", async () => {
+          response.writeHead(200, { "content-type": "text/event-stream" });
+          for (const part of parts) if (!response.write(part)) await once(response, "drain");
+          response.end();
+        });
+      });
+      const calls: [string, string][] = [];
+      const hear = (kind: string) => (text?: string) => void calls.push([kind, text ?? ""]);
+      const events = {
+        acknowledged: hear("acknowledged"),
+        begun: hear("begun"),
+        delta: hear("delta"),
+        reasoning: hear("reasoning"),
+      };
+      const asked = { ...offer, request: { ...offer.request, ...request } };
+      const running = client(true).dispatch(url, asked, events, AbortSignal.timeout(60_000));
+      const outcome = await running.then(
+        () => "completed",
+        (error: { code: string; message: string }) => `${error.code}: ${error.message}`,
+      );
+      return { outcome, calls };
+    }
+    const delta = (content: string) => event("delta", { content });
+
+    it.each<[string, (string | Buffer)[]]>([
+      [
+        "with events of a proxy that fill silence",
+        [": x\n\n", "event: ping\ndata: ping\n\n", "data:\n\n", delta("Hi"), done],
+      ],
+      ["with CRLF", [(delta("Hi") + done).replaceAll("\n", "\r\n")]],
+      ["with a byte order mark", ["\ufeff", delta("Hi"), done]],
+      ["without a blank line at the end", [delta("Hi"), done.trimEnd()]],
+      ["with more after its end", [delta("Hi"), done, delta("there"), "event: x\ndata: y\n\n"]],
+    ])("%s", async (_what, parts) => {
+      expect(await heard(parts)).toEqual({ outcome: "completed", calls: [["delta", "Hi"]] });
+    });
+
+    it("that is cut anywhere, in a character too", async () => {
+      const bytes = Buffer.from(delta("naïve 東京 🌱") + done);
+      const { outcome, calls } = await heard([...bytes].map((byte) => Buffer.from([byte])));
+      expect([outcome, calls.map(([, text]) => text).join("")]).toEqual(["completed", "naïve 東京 🌱"]);
+    });
+
+    it("and hands out pieces that came together as one, in their order", async () => {
+      const tiny = [..."abc"].map(delta).join("");
+      const thought = [..."xy"].map((content) => event("reasoning", { content })).join("");
+      expect(await heard([acknowledged + thought + tiny + done])).toEqual({
+        outcome: "completed",
+        calls: [
+          ["acknowledged", `0x${"55".repeat(65)}`],
+          ["reasoning", "xy"],
+          ["delta", "abc"],
+        ],
+      });
+    });
+
+    it("with what came before a fault", async () => {
+      const { outcome, calls } = await heard([
+        delta("Hi") + event("error", { code: "backend_failed", message: "away" }),
+      ]);
+      expect([outcome, calls]).toEqual(["backend_failed: away", [["delta", "Hi"]]]);
+    });
+
+    it.each(["begun", "acknowledged"])("that says `%s` once", async (name) => {
+      const once = name === "begun" ? event("begun", {}) : acknowledged;
+      expect((await heard([once, delta("Hi"), done])).outcome).toBe("completed");
+      const { outcome, calls } = await heard([once.repeat(1_000), delta("Hi"), done]);
+      expect(outcome).toBe(`malformed: the worker sent \`${name}\` twice`);
+      expect(calls.length).toBe(1);
+    });
+
+    it("that has no more pieces than its answer can have characters", async () => {
+      const pieces = (count: number) => [delta("ab").repeat(count), done];
+      expect((await heard(pieces(4_096))).outcome).toBe("completed");
+      expect((await heard(pieces(4_097))).outcome).toBe("oversized: the answer comes in more than 4096 pieces");
+      expect((await heard(pieces(4_097), { max_tokens: 1_000 })).outcome).toBe("completed");
+    });
+
+    it("whose error is a sentence, of which one line is kept", async () => {
+      const error = (message: string) => [event("error", { code: "backend_failed", message })];
+      expect((await heard(error("boom\n\u2028!"))).outcome).toBe("backend_failed: boom !");
+      expect((await heard(error("x".repeat(1_000)))).outcome).toBe(`backend_failed: ${"x".repeat(200)}`);
+      expect((await heard(error("x".repeat(8_000_000)))).outcome).toBe(
+        "malformed: the worker sent an event with wrong fields: message",
+      );
+    });
+  });
+
+  it.each([
+    ["resets", (request: IncomingMessage) => request.socket.resetAndDestroy()],
+    ["closes", (request: IncomingMessage) => request.socket.destroy()],
+  ])("asks once more on a new connection where the other side %s an idle one", async (_what, drop) => {
+    const served = new WeakSet<object>();
+    let drops = 0;
+    const url = await serve((request, response) => {
+      if (served.has(request.socket)) {
+        drops += 1;
+        return void drop(request);
+      }
+      served.add(request.socket);
+      request.resume();
+      response.end('{"status":"ok","worker":"0x11"}');
+    });
+    const same = client(true);
+    for (let i = 0; i < 4; i++) expect(await same.probe(url, 60_000)).toMatchObject({ status: "ok" });
+    expect(drops).toBeGreaterThan(0);
   });
 
   it("uses a connection again after a job, as the next one may come soon", async () => {
