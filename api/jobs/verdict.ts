@@ -1,5 +1,5 @@
 import type { Address, Hex } from "viem";
-import { lengthGrace } from "../../protocol/dispatch.ts";
+import { contextMargin, lengthGrace } from "../../protocol/dispatch.ts";
 import type { Completion } from "../../protocol/messages.ts";
 import { FLAT_TOKENS } from "../../protocol/pricing.ts";
 import { jobDigests } from "../../shared/keccak.ts";
@@ -29,8 +29,8 @@ export type Observed = {
 export type Fault = { code: IncidentCode; detail: string };
 
 /**
- * `fault`: the Completion is worth nothing, and nobody pays for it. Otherwise `countedTokens` are the output tokens
- * that can be billed. `excess` says in what the worker's count was too high, if it was.
+ * `fault`: the Completion is worth nothing, and nobody pays for it. Otherwise `countedTokens` are the tokens of the answer's content that can be
+ * billed. `excess`: what is wrong with it all the same, such as a count that was too high.
  */
 export type Verdict = { fault: Fault } | { fault: null; countedTokens: number; excess: Fault | null };
 
@@ -48,20 +48,42 @@ export async function knowsTime({ head, logger }: JobContext, completedAt: numbe
 export function judge(context: JobContext, seen: Observed, signed: CompletedEvent): Verdict {
   const fault = findFault(context, seen, signed);
   if (fault !== null) return { fault };
-  const claimed = signed.completion.completionTokens;
+  const count = countOf(seen, signed.completion.completionTokens);
+  const short = cutShort(context, seen, signed);
+  if (short === null) return { fault: null, ...count };
+  // Up to the flat price a client pays for tokens that it did not get. Above it, an answer that ended early costs what there is of it.
+  return count.countedTokens <= FLAT_TOKENS
+    ? { fault: short }
+    : { fault: null, ...count, excess: count.excess ?? short };
+}
+
+/** The worker's count, or the bound that it exceeds. */
+function countOf(seen: Observed, claimed: number): { countedTokens: number; excess: Fault | null } {
   const { maxTokens } = seen;
   const most = Math.min(seen.bytes, maxTokens ?? seen.bytes);
   if (claimed > most) {
     const detail = `claimed ${claimed} tokens for ${seen.bytes} bytes and max_tokens ${maxTokens ?? "unknown"}`;
-    return { fault: null, countedTokens: most, excess: { code: "tokens_over_reported", detail } };
+    return { countedTokens: most, excess: { code: "tokens_over_reported", detail } };
   }
   // Up to there the price is flat, and counting again would cost every answer time.
-  if (claimed <= FLAT_TOKENS) return { fault: null, countedTokens: claimed, excess: null };
+  if (claimed <= FLAT_TOKENS) return { countedTokens: claimed, excess: null };
   const estimate = estimateTokens(seen.text);
   const plausible = mostTokens(estimate);
-  if (claimed <= plausible) return { fault: null, countedTokens: claimed, excess: null };
+  if (claimed <= plausible) return { countedTokens: claimed, excess: null };
   const detail = `claimed ${claimed} tokens for a text of about ${estimate}`;
-  return { fault: null, countedTokens: plausible, excess: { code: "tokens_implausible", detail } };
+  return { countedTokens: plausible, excess: { code: "tokens_implausible", detail } };
+}
+
+/** What is known of an answer's reasoning. `isAsked`: its client asked for it, or the model always reasons. */
+type Reasoned = { isAsked: boolean; reasoning: string; contentTokens: number; maxTokens: number };
+
+/**
+ * Tokens of reasoning that are billed, as other output tokens are: by the gateway's own count of what it received, within what the answer left of
+ * `max_tokens`. Nobody signs them, so only a job that the gateway settles can have them; a finalized proof bills the content alone.
+ */
+export function reasoningTokens({ isAsked, reasoning, contentTokens, maxTokens }: Reasoned): number {
+  if (!isAsked || reasoning === "") return 0;
+  return Math.min(estimateTokens(reasoning), Math.max(0, maxTokens - contentTokens));
 }
 
 /** What any tokenizer may count where ours counts so many. */
@@ -81,7 +103,7 @@ function findFault(context: JobContext, seen: Observed, signed: CompletedEvent):
   }
   const now = context.head.time;
   if (completedAt > now) return { code: "wrong_time", detail: `completedAt ${completedAt} is later than now, ${now}` };
-  return cutShort(context, seen, signed);
+  return null;
 }
 
 /**
@@ -95,7 +117,7 @@ function cutShort({ times }: JobContext, seen: Observed, signed: CompletedEvent)
   const { promptTokens, completionTokens } = completion;
   const written = completionTokens + (reasoning === "" ? 0 : mostTokens(estimateTokens(reasoning)));
   const isLong = completionTokens >= bytes || written >= maxTokens;
-  const isFull = promptTokens + written >= contextWindow;
+  const isFull = promptTokens + written >= contextWindow - contextMargin(contextWindow);
   // Not by the Completion's date: that is the newest block's, which can be old on a quiet chain.
   const isLate = finishedBy >= lockedAt + times.completion - lengthGrace(times.completion);
   if (isLong || isFull || isLate) return null;

@@ -1,6 +1,6 @@
-/** An answer that ends at its length: what was received of reasoning counts to `max_tokens`, as model servers count it. */
+/** An answer that ends at its length: what was received of reasoning counts to `max_tokens`, as model servers count it. And what reasoning costs. */
 import { expect, it } from "vitest";
-import { judge } from "../../api/jobs/verdict.ts";
+import { judge, reasoningTokens } from "../../api/jobs/verdict.ts";
 import { answerHash } from "../../protocol/answer-hash.ts";
 import { newJobId } from "../../protocol/job-id.ts";
 import { fakeGateway } from "../support/fake-gateway.ts";
@@ -30,6 +30,56 @@ it.each<[string, string, { maxTokens: number; contextWindow?: number }, string]>
   ["reasoning that takes what the answer left", words(996), { maxTokens: 1_000 }, "accepted"],
   ["the same by a tokenizer that cuts twice as often", words(500), { maxTokens: 1_000 }, "accepted"],
   ["reasoning that fills the context", words(900), { maxTokens: 5_000, contextWindow: 1_000 }, "accepted"],
+  [
+    "reasoning that fills it but for what servers keep",
+    words(390),
+    { maxTokens: 5_000, contextWindow: 1_100 },
+    "accepted",
+  ],
+  ["reasoning that leaves most of the context", words(100), { maxTokens: 5_000, contextWindow: 1_100 }, "cut_short"],
 ])("%s", async (_what, reasoning, limits, outcome) => {
   expect(await verdict(reasoning, limits)).toBe(outcome);
+});
+
+it.each([
+  ["below the flat price's tokens costs nothing", 500, { fault: { code: "cut_short" } }],
+  [
+    "above them costs what there is of it, and is noted",
+    501,
+    { fault: null, countedTokens: 501, excess: { code: "cut_short" } },
+  ],
+])("an answer that ends early %s", async (_what, completionTokens, expected) => {
+  const long = words(600);
+  const jobId = newJobId();
+  const hash = answerHash(long);
+  const completedAt = lockedAt + 5;
+  const { completion, signature } = await worker.complete(jobId, long, { completedAt, completionTokens });
+  const own = {
+    jobId,
+    worker: worker.signer,
+    lockedAt,
+    hash,
+    text: long,
+    bytes: Buffer.byteLength(long),
+    reasoning: "",
+  };
+  const seen = { ...own, finishedBy: completedAt, contextWindow: 32_768, maxTokens: 4_850 };
+  expect(judge(context, seen, { completion, signature, finish_reason: "length" })).toMatchObject(expected);
+});
+
+it.each([
+  ["is billed by the gateway's count", { isAsked: true, reasoning: words(300) }, 300],
+  ["is not billed where nobody asked for it", { isAsked: false, reasoning: words(300) }, 0],
+  ["that did not come is not billed", { isAsked: true, reasoning: "" }, 0],
+  ["is billed within what the answer left of max_tokens", { isAsked: true, reasoning: words(2_000) }, 900],
+  ["is not billed beside an answer that took all", { isAsked: true, reasoning: words(2), contentTokens: 1_000 }, 0],
+])("reasoning %s", (_what, given, tokens) => {
+  expect(reasoningTokens({ contentTokens: 100, maxTokens: 1_000, ...given })).toBe(tokens);
+});
+
+it("reasoning of 124 kB is counted in milliseconds, and costs what it is", () => {
+  const reasoning = words(24_800);
+  const counted = reasoningTokens({ isAsked: true, reasoning, contentTokens: 0, maxTokens: 100_000 });
+  expect(counted).toBeGreaterThan(23_000);
+  expect(counted).toBeLessThan(27_000);
 });
