@@ -52,6 +52,11 @@ export const messageSchema = z.object({ role: z.enum(["system", "user", "assista
 /** What some model servers can do and others not. A worker declares it for each model; a gateway gives a job only to those that have what it needs. */
 export const ABILITIES = ["json_object", "json_schema", "reasoning"] as const;
 export type Ability = (typeof ABILITIES)[number];
+/** Declared beside `reasoning` of a model that cannot be told not to reason: there every request counts as one that asks for it. */
+export const ALWAYS_REASONING = "always_reasoning";
+/** What a worker can declare of a model. */
+export const DECLARATIONS = [...ABILITIES, ALWAYS_REASONING] as const;
+export type Declaration = (typeof DECLARATIONS)[number];
 
 /** A form that the answer must have. What a schema may hold is for the model server to say. */
 const responseFormatSchema = z.discriminatedUnion("type", [

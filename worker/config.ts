@@ -6,7 +6,7 @@ import { parseArgs } from "node:util";
 import type { Address, Hex } from "viem";
 import { z } from "zod";
 import { DEV_CHAIN_ID } from "../protocol/deployment.ts";
-import { ABILITIES, type Ability } from "../protocol/dispatch.ts";
+import { ABILITIES, ALWAYS_REASONING, DECLARATIONS, type Declaration } from "../protocol/dispatch.ts";
 import { isNodeUrl, NODE_URL_HELP } from "../shared/node-url.ts";
 import { type Redact, redactor, secretsOfUrl } from "../shared/redact.ts";
 import { dataDirOf, readStackFile } from "../shared/stack-file.ts";
@@ -53,7 +53,7 @@ const schema = z.object({
   ),
   abilities: setting(
     "WORKER_ABILITIES --abilities LIST",
-    `what the model server can do beyond text: ${ABILITIES.join(", ")}, or none; id=ability for one model (default none; of the built-in generator all)`,
+    `what the model server does beyond text: ${DECLARATIONS.join(", ")}, or none; id=ability for one model (default none; the built-in generator's: ${ABILITIES.join(", ")})`,
     optional(z.string().transform(parseAbilities)),
   ),
   /** Where gateways reach the worker. */
@@ -184,7 +184,7 @@ type Derived =
   | "passphraseFile";
 export type Config = Omit<Settings, Derived> & {
   /** What the model server can do beyond text, by catalog id. */
-  abilities: ReadonlyMap<string, Ability[]>;
+  abilities: ReadonlyMap<string, Declaration[]>;
   backend: BackendConfig;
   passphrase: { text: string | null; file: string | null };
 };
@@ -204,15 +204,21 @@ export function parseConfig(values: Record<string, string>): Config {
   }
   const { backend, backendKey, tokensPerSecond, firstTokenMs, passphrase, passphraseFile, abilities, ...rest } =
     result.data;
-  const declared = abilities ?? (backend === "builtin" ? ABILITIES.map((ability) => ({ model: null, ability })) : []);
+  const declared: Declared[] =
+    abilities ?? (backend === "builtin" ? ABILITIES.map((ability) => ({ model: null, ability })) : []);
   const stranger = declared.find(({ model }) => model !== null && !rest.models.has(model));
   if (stranger !== undefined) {
     throw new ConfigError(
       `${shownName("abilities")}: ${stranger.model} is not among the models of this worker. ${HELP}`,
     );
   }
-  const of = (id: string) =>
-    ABILITIES.filter((one) => declared.some(({ model, ability }) => ability === one && (model ?? id) === id));
+  const of = (id: string) => {
+    const named = declared.flatMap(({ model, ability }) => ((model ?? id) === id ? [ability] : []));
+    // What always reasons can reason.
+    return DECLARATIONS.filter(
+      (one) => named.includes(one) || (one === "reasoning" && named.includes(ALWAYS_REASONING)),
+    );
+  };
   return {
     ...rest,
     abilities: new Map([...rest.models.keys()].map((id) => [id, of(id)])),
@@ -278,15 +284,18 @@ function parseModels(list: string): ReadonlyMap<string, string> {
   return new Map(entries);
 }
 
+/** What is declared of a model; null: of every one. */
+type Declared = { model: string | null; ability: Declaration };
+
 /** `a,id=b` → a of every model, b of that one. */
-function parseAbilities(list: string, context: z.RefinementCtx): { model: string | null; ability: Ability }[] {
+function parseAbilities(list: string, context: z.RefinementCtx): Declared[] {
   const parts = list.split(",").map((part) => part.trim());
   return parts.flatMap((part) => {
     if (part === "" || part === "none") return [];
     const at = part.lastIndexOf("=");
-    const ability = ABILITIES.find((name) => name === part.slice(at + 1).trim());
+    const ability = DECLARATIONS.find((name) => name === part.slice(at + 1).trim());
     if (ability === undefined) {
-      context.addIssue({ code: "custom", message: `must be of ${ABILITIES.join(", ")}, or none; or id=ability` });
+      context.addIssue({ code: "custom", message: `must be of ${DECLARATIONS.join(", ")}, or none; or id=ability` });
       return [];
     }
     return [{ model: at === -1 ? null : part.slice(0, at).trim(), ability }];

@@ -8,5 +8,6 @@ export default defineConfig({
     include: ["test/gguf/**/*.test.ts"],
     testTimeout: 60_000,
     hookTimeout: 120_000,
+    fileParallelism: false,
   },
 });

@@ -98,7 +98,8 @@ export class JobError extends Error {
   }
 }
 
-export type Generated = { answer: Answer; usage: Usage; finishReason: FinishReason };
+/** `reasoned`: characters of reasoning beside the answer. */
+export type Generated = { answer: Answer; usage: Usage; finishReason: FinishReason; reasoned: number };
 
 /** No token of any tokenizer in use is longer; an answer with more characters than this a token is a broken server's. */
 const CHARACTERS_PER_TOKEN = 256;
@@ -165,7 +166,7 @@ export class Generation {
         all === null
           ? estimateTokens(answer.text())
           : all - (reasoned === 0 ? 0 : counted?.reasoningTokens || reasoningShare(all, answer, reasoned));
-      return { answer, usage: this.#bounded({ promptTokens, completionTokens }, answer), finishReason };
+      return { answer, usage: this.#bounded({ promptTokens, completionTokens }, answer), finishReason, reasoned };
     };
     const isCut = new Promise<"cut">((resolve) => {
       if (cut.aborted) resolve("cut");

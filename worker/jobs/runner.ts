@@ -1,6 +1,7 @@
 /** A job from the gateway's offer to the signed Completion. */
 import { setTimeout as sleep } from "node:timers/promises";
 import {
+  ALWAYS_REASONING,
   type Dispatch,
   finishMargin,
   type Health,
@@ -14,6 +15,7 @@ import {
 } from "../../protocol/dispatch.ts";
 import { markFailed } from "../../shared/tracing.ts";
 import { type Backend, BackendError, ContextExceeded, RequestRefused, ServerBusy } from "../backends/backend.ts";
+import { asksReasoning } from "../backends/server-request.ts";
 import { ChainClock, type ChainReader, type Sighting } from "../chain.ts";
 import type { Config } from "../config.ts";
 import type { Logger } from "../console.ts";
@@ -26,7 +28,7 @@ import { AssignmentChecks, CLOCK_SKEW, type Gateway } from "./checks.ts";
 import { Slots } from "./slots.ts";
 
 type Parts = {
-  config: Pick<Config, "concurrency" | "queue" | "models" | "lockWaitMs">;
+  config: Pick<Config, "concurrency" | "queue" | "models" | "abilities" | "lockWaitMs">;
   identity: Identity;
   reader: ChainReader;
   store: CompletionStore;
@@ -57,6 +59,8 @@ export class JobRunner {
   readonly #checks: AssignmentChecks;
   readonly #slots: Slots;
   #onTrial = false;
+  /** Models that reasoned unasked; each is noted once. */
+  readonly #unaskedReasoners = new Set<string>();
   readonly #running = new Map<string, AbortController>();
 
   constructor(parts: Parts) {
@@ -235,6 +239,16 @@ export class JobRunner {
     }
   }
 
+  /** Nobody pays for reasoning that was not asked for. */
+  #noteUnaskedReasoning(model: string): void {
+    const { config, log } = this.#parts;
+    const isDeclared = config.abilities.get(model)?.includes(ALWAYS_REASONING) ?? false;
+    if (isDeclared || this.#unaskedReasoners.has(model)) return;
+    this.#unaskedReasoners.add(model);
+    const help = `switch its reasoning off at the model server, or declare --abilities ${model}=${ALWAYS_REASONING}`;
+    log.warn({ model }, `the model reasons although it was told not to, and nobody pays for that: ${help}`);
+  }
+
   /** Takes the job: the mark that it is taken is written before the acknowledgement leaves. */
   async #acknowledge({ assignment, signature }: Dispatch, gateway: Gateway): Promise<Papers> {
     const { identity, store } = this.#parts;
@@ -245,7 +259,12 @@ export class JobRunner {
   }
 
   /** Streams the answer and signs it. The Completion's signature leaves this process only after it is on the disk. */
-  async #answer({ stream, abort, log }: Run, generation: Generation, papers: Papers, seen: Sighting): Promise<void> {
+  async #answer(
+    { dispatch, stream, abort, log }: Run,
+    generation: Generation,
+    papers: Papers,
+    seen: Sighting,
+  ): Promise<void> {
     const { identity, reader, store, watcher } = this.#parts;
     const { jobId } = papers.assignment;
     const started = performance.now();
@@ -262,7 +281,7 @@ export class JobRunner {
     ];
     let firstTokenMs: number | null = null;
     try {
-      const { answer, usage, finishReason } = await generation.drain((kind, text) => {
+      const { answer, usage, finishReason, reasoned } = await generation.drain((kind, text) => {
         firstTokenMs ??= Math.round(performance.now() - started);
         stream.piece(kind, text);
       }, cut.signal);
@@ -277,6 +296,7 @@ export class JobRunner {
       await store.save({ ...head, text: answer.text() });
       watcher.completed(head);
       stream.completed({ completion, signature, finish_reason: finishReason });
+      if (reasoned > 0 && !asksReasoning(dispatch.request)) this.#noteUnaskedReasoning(dispatch.model);
       log.info({ ...usage, finishReason, firstTokenMs, ms: Math.round(performance.now() - started) }, "job completed");
     } finally {
       for (const timer of timers) clearTimeout(timer);

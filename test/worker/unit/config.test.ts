@@ -45,6 +45,10 @@ describe("configuration of a worker", () => {
       a: ["json_object"],
       b: ["json_object", "reasoning"],
     });
+    expect(abilities({ WORKER_ABILITIES: "b=always_reasoning" })).toEqual({
+      a: [],
+      b: ["reasoning", "always_reasoning"],
+    });
     const all = ["json_object", "json_schema", "reasoning"];
     expect(abilities({ WORKER_BACKEND: "builtin" })).toEqual({ a: all, b: all });
     expect(abilities({ WORKER_BACKEND: "builtin", WORKER_ABILITIES: "none" })).toEqual({ a: [], b: [] });
