@@ -1,6 +1,6 @@
 import { SpanKind } from "@opentelemetry/api";
 import type { Hex } from "viem";
-import { RefusalCode } from "../../protocol/dispatch.ts";
+import { type ChatRequest, RefusalCode } from "../../protocol/dispatch.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import type { Assignment } from "../../protocol/messages.ts";
 import { inSpan, markFailed, spanEvent } from "../../shared/tracing.ts";

@@ -91,7 +91,7 @@ it("asks the node again for a transaction that waits to be mined", async () => {
     if (method === "eth_getTransactionReceipt") return { result: mined ? receipt(param) : null };
     return longWinded()(method, param);
   };
-  const status = async () => (await (await fetch(`${url}/tx/${SHORT}`)).json()).status;
+  const status = async () => ((await (await fetch(`${url}/tx/${SHORT}`)).json()) as { status: string }).status;
   expect(await status()).toBe("pending");
   mined = true;
   expect(await status()).toBe("success");

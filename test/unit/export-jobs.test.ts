@@ -36,7 +36,7 @@ it("a second export of a wallet is refused while one runs, and another wallet's 
   await expect.poll(waiting).toBe(1);
   const second = await get("0xa");
   expect(second.status).toBe(409);
-  expect((await second.json()).error.message).toMatch(/wait for its end/);
+  expect(await second.json()).toMatchObject({ error: { message: expect.stringMatching(/wait for its end/) } });
   const other = get("0xb");
   await expect.poll(waiting).toBe(2);
   await nextPage(null);

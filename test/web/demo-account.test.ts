@@ -1,8 +1,8 @@
 /** A newcomer without a wallet, on a local stack. */
 import type { Page } from "playwright-core";
-import { expect } from "vitest";
+import { describe, expect } from "vitest";
 import { DEMO_SENTENCE } from "../../worker/backends/builtin.ts";
-import { it as base, describeInBrowser } from "./support/browser.ts";
+import { it as base } from "./support/browser.ts";
 import { findingsOf } from "./support/flaws.ts";
 import { MODEL } from "./support/web-stack.ts";
 
@@ -22,7 +22,7 @@ const press = (page: Page, name: string | RegExp) =>
   page.getByRole("button", { name, exact: typeof name === "string" }).click();
 const sees = (page: Page, text: string | RegExp) => page.getByText(text).first().waitFor();
 
-describeInBrowser("a newcomer without a wallet", () => {
+describe("a newcomer without a wallet", () => {
   it("goes on as the demo account, and is still there after a reload", async ({ newcomer, stack }) => {
     const { page } = newcomer;
     await page.goto(stack.info.app_url);
