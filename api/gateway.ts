@@ -18,6 +18,7 @@ import { Pipeline } from "./chain/pipeline.ts";
 import { connectRpc, Head, type Rpc } from "./chain/rpc.ts";
 import { SignerLock } from "./chain/signer-lock.ts";
 import { type Config, endpointPolicy } from "./config.ts";
+import { AbandonedRequests } from "./db/abandoned-requests.ts";
 import { DisputeStore } from "./db/disputes.ts";
 import { IdempotencyStore } from "./db/idempotency.ts";
 import { IncidentStore } from "./db/incidents.ts";
@@ -230,11 +231,13 @@ export async function startGateway(
     signer: signerLock,
   });
   const idempotency = new IdempotencyStore(pool);
+  const abandoned = new AbandonedRequests(pool);
   const webhooks = new WebhookService({ pool, head, metrics, logger }, webhookSettings(config, ciphers.webhooks));
   const stopHousekeeping = startHousekeeping(
     { jobs: store, idempotency, disputes, incidents },
     config.OUTPUT_RETENTION_HOURS,
     {
+      "requests whose clients hung up": () => abandoned.prune(),
       "deliveries of webhooks": () => pruneLog(pool, config.WEBHOOK_LOG_DAYS),
       "replaced secrets of webhooks": () => eraseOldSecrets(pool),
     },
@@ -301,7 +304,7 @@ export async function startGateway(
     jobReader,
     webhooks,
     metrics,
-    chat: { jobs, directory, idempotency, docsUrl: config.DOCS_URL, runs, phase },
+    chat: { jobs, directory, idempotency, abandoned, docsUrl: config.DOCS_URL, runs, phase },
     desk,
     phase,
     stop,

@@ -23,6 +23,9 @@
  * signature (`outputRequestSchema`) returns `{text, completion, signature, finish_reason, acknowledgement}` of a finished job; 409
  * `not_finished` while it runs (ask again), 404 `no_output` if there is none.
  *
+ * POST `{endpoint}/jobs/end` with the same body ends the running job's answer where it is, for a client that has left: 204, and the stream ends with
+ * `completed` and the reason `length`. 409 `not_running` if the job does not run, or was not acknowledged yet.
+ *
  * POST `{endpoint}/trial` with `{model, access}` returns `{text}`: what the model makes of `TRIAL`. It is unpaid, and of no job. A gateway asks it
  * after an empty answer, which its client can have brought about.
  *
@@ -211,6 +214,7 @@ export const RefusalCode = {
   NotLocked: "not_locked", // 409: the chain shows no open job
   AlreadyTaken: "already_taken", // 409: this worker ran or runs the job
   BadRequest: "bad_request", // 400; also a lock for another model or for fewer credits than max_tokens can cost
+  NotRunning: "not_running", // 409: a job that does not run, or was not acknowledged yet, cannot be ended
   NotFinished: "not_finished", // 409: the output was asked for while the job runs
   NoOutput: "no_output", // 404: never run here, ended without an answer, or erased after settlement
   BackendFailed: "backend_failed", // 502: the model server failed before anything was signed

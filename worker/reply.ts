@@ -13,6 +13,7 @@ const STATUS: Record<Code, number> = {
   [RefusalCode.NoOutput]: 404,
   [RefusalCode.NotLocked]: 409,
   [RefusalCode.AlreadyTaken]: 409,
+  [RefusalCode.NotRunning]: 409,
   [RefusalCode.NotFinished]: 409,
   [RefusalCode.RequestRefused]: 400,
   [RefusalCode.ContextExceeded]: 400,

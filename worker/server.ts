@@ -75,6 +75,11 @@ export function createServer({ runner, health, log }: Parts): Express {
     res.set("cache-control", "no-store").json(await runner.output(request));
   });
 
+  app.post("/jobs/end", async (req, res) => {
+    await runner.end(parse(outputRequestSchema, await read(req, res, REQUEST_BYTES)));
+    res.status(204).end();
+  });
+
   app.post("/trial", async (req, res) => {
     res.json(await runner.trial(parse(trialRequestSchema, await read(req, res, REQUEST_BYTES))));
   });
@@ -83,7 +88,7 @@ export function createServer({ runner, health, log }: Parts): Express {
     res.status(404).json({
       error: {
         code: "not_found",
-        message: "this is a worker: POST /jobs, POST /jobs/output, POST /trial, GET /healthz",
+        message: "this is a worker: POST /jobs, POST /jobs/output, POST /jobs/end, POST /trial, GET /healthz",
       },
     });
   });

@@ -63,6 +63,7 @@ export const INCIDENTS = {
   [RefusalCode.NotLocked]: absence("did not see the lock"),
   [RefusalCode.AlreadyTaken]: absence("said that it took the job before"),
   [RefusalCode.BadRequest]: failure("did not accept the request"),
+  [RefusalCode.NotRunning]: refusal("said that the job does not run"),
   [RefusalCode.NotFinished]: failure("said that the job still runs"),
   [RefusalCode.NoOutput]: failure("has no answer of the job"),
   [RefusalCode.ChainUnavailable]: absence("could not read the chain"),

@@ -331,6 +331,8 @@ export class JobStore {
       leave.written.resolve(this.#lanes.left.add(step));
     };
     const leave: Leave = { step, write, written: Promise.withResolvers<void>() };
+    // Of several clients of a job, the last one's leave counts.
+    this.#leaves.get(step.jobId)?.written.resolve(leave.written.promise);
     this.#leaves.set(step.jobId, leave);
     setTimeout(write, this.#leaveMs);
     return leave.written.promise;

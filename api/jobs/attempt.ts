@@ -8,7 +8,7 @@ import type { Model, RegisteredWorker } from "../chain/directory.ts";
 import { acknowledgeOperation, type Outcome } from "../chain/operations.ts";
 import { incidentCode } from "../db/incidents.ts";
 import type { Answer } from "./answer.ts";
-import { type JobContext, signAssignment } from "./context.ts";
+import { type JobContext, signAccess, signAssignment } from "./context.ts";
 import { isAcknowledgedBy } from "./verdict.ts";
 import { type CompletedEvent, WorkerFailure } from "./worker-client.ts";
 
@@ -29,6 +29,8 @@ export type AttemptInput = {
   request: ChatRequest;
   answer: Answer;
   signal: AbortSignal;
+  /** Fires when nobody waits for the answer any more: the worker ends it where it is, and is paid for that. */
+  unwanted: AbortSignal;
   /** Chain time before which the job can be settled. */
   settleBefore: number;
   onFirstToken: () => void;
@@ -85,6 +87,8 @@ async function follow(
   const patience = new AbortController();
   let timer = setTimeout(() => patience.abort("silent"), acknowledgeBy * 1000 - Date.now());
   const relay = new AcknowledgementRelay(context, assignment, input.settleBefore);
+  const over = new AbortController();
+  const endEarly = () => void endAtWorker(context, input, { assignment, signature }, over.signal);
   // Whatever the model does: one that reasons for minutes is not stalled, nor slow to begin.
   const begun = (): void => {
     if (isAtWork) return;
@@ -104,6 +108,8 @@ async function follow(
         acknowledged: (byWorker) => {
           spanEvent("acknowledged");
           relay.accepted(byWorker);
+          if (input.unwanted.aborted) endEarly();
+          else input.unwanted.addEventListener("abort", endEarly, { signal: over.signal });
           clearTimeout(timer);
           if (!isAtWork) timer = setTimeout(() => patience.abort("stalled"), context.times.firstToken * 1000);
         },
@@ -140,6 +146,25 @@ async function follow(
   } finally {
     clearTimeout(timer);
     relay.cancel();
+    over.abort();
+  }
+}
+
+/** Has the worker end its answer where it is. One that does not know how to goes on to the end of its answer. Never rejects. */
+async function endAtWorker(
+  context: JobContext,
+  { jobId, worker }: AttemptInput,
+  offer: Pick<SignedOffer, "assignment" | "signature">,
+  over: AbortSignal,
+): Promise<void> {
+  try {
+    const access = await signAccess(context, { jobId, worker: worker.signer });
+    const { assignment, signature } = offer;
+    await context.client.endJob(worker.endpoint, { assignment, signature, access }, over);
+  } catch (error) {
+    if (over.aborted) return; // The answer ended first.
+    const log = context.logger.child({ jobId: toApiJobId(jobId), worker: worker.signer });
+    log.info({ err: error }, "a worker did not end an answer that nobody waits for: it is charged as it ends");
   }
 }
 

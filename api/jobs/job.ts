@@ -27,6 +27,8 @@ import type { CompletedEvent } from "./worker-client.ts";
 const CLOCK_SKEW = 5;
 /** An attempt's number is a uint8 in the Assignment and on chain. */
 const LAST_ATTEMPT = 255;
+/** After a client left without a byte of its answer, the work goes on so long for a repetition of its request. */
+const JOIN_MS = 10_000;
 /** A request that failed at so many workers is tried at no other. */
 const MOST_FAILURES = 2;
 /** A client waits this long for the tests that tell whether its request or the models failed. */
@@ -41,7 +43,10 @@ type JobInput = {
   request: ChatRequest;
   /** To be locked. */
   credits: number;
-  /** Until when (ms since the epoch) a repetition of the request waits for this job's row; null where a repetition is a job of its own. */
+  /**
+   * Until when (ms since the epoch) a repetition under the request's key waits for this job's row; null for a request without a key. Such a job
+   * ends soon after its clients have left.
+   */
   claimedUntil: number | null;
   /** Of a wallet with an authorization key: what that key signed. */
   authorization: SignedAuthorization | null;
@@ -67,7 +72,10 @@ export class JobRun {
   readonly completed: Promise<CompletedJob>;
   readonly #context: JobContext;
   readonly #first = Promise.withResolvers<Address>();
-  readonly #left = Promise.withResolvers<void>();
+  /** Fires when nobody waits for the answer any more: its worker ends it where it is. */
+  readonly #unwanted = new AbortController();
+  #clients = 0;
+  #leaving: NodeJS.Timeout | undefined;
   #worker: Address | undefined;
   /** Who was offered it, while that is one worker. */
   #onlyWorker: Address | undefined;
@@ -137,18 +145,24 @@ export class JobRun {
     return this.#worker;
   }
 
-  /** Resolves once it is noted that the client's connection ended; see `clientLeft`. */
-  get left(): Promise<void> {
-    return this.#left.promise;
+  /** A client waits for the answer: its request's, or that of a repetition. Call `clientLeft` when its connection has ended. */
+  clientCame(): void {
+    this.#clients += 1;
+    clearTimeout(this.#leaving);
   }
 
   /**
-   * The client's connection ended, with or without its answer: from now on the job is charged also after a crash. What it was sent is evidence
-   * in a dispute. Never rejects.
+   * A client's connection ended, with or without the answer: from now on the job is charged also after a crash. What it was sent is evidence in a
+   * dispute. `hasBegun`: it had been sent some of the answer. Without a key, the work ends: at once where the answer had begun, else after ten
+   * seconds in which a repetition of the request can join. Resolves once the leave is written down. Never rejects.
    */
-  async clientLeft(sent: { sentHash: Hex; sentComplete: boolean }): Promise<void> {
+  async clientLeft(sent: { sentHash: Hex; sentComplete: boolean }, hasBegun: boolean): Promise<void> {
     const { store, times, logger } = this.#context;
-    const { jobId } = this.input;
+    const { jobId, claimedUntil } = this.input;
+    this.#clients -= 1;
+    if (claimedUntil === null && this.#clients === 0) {
+      this.#leaving = setTimeout(() => this.#unwanted.abort(), hasBegun ? 0 : JOIN_MS).unref();
+    }
     try {
       const { lockedAt } = await this.locked;
       const until = (lockedAt + times.completion + times.inclusion) * 1000;
@@ -159,10 +173,8 @@ export class JobRun {
           logger.warn({ err: error, jobId: toApiJobId(jobId) }, "a client's leave was not noted; trying again"),
       );
     } catch (error) {
-      // Without a lock there is nothing to charge; a lost job is its new owner's.
+      // Without a lock there is nothing to charge; a job that another gateway claimed is that gateway's.
       logger.debug({ err: error, jobId: toApiJobId(jobId) }, "a client's leave was not noted");
-    } finally {
-      this.#left.resolve();
     }
   }
 
@@ -195,13 +207,15 @@ export class JobRun {
     /** Workers at which the request failed, and how many model servers did not take it. */
     const failedAt: RegisteredWorker[] = [];
     let refusals = 0;
+    /** Model servers that do not hold the conversation, with their template and by their own count. */
+    let exceeded = 0;
     for (let attempt = 1; !signal.aborted; attempt++) {
       const demand = { credits: lock.credits, needs };
       const worker = attempt > LAST_ATTEMPT ? undefined : workers.choose(model.number, demand, excluded);
       if (worker === undefined) {
         if (failedAt.length > 0) throw await this.#failedAtModels(lock, failedAt);
-        const all = refusals > 0 && refusals === excluded.size;
-        const error = all ? requestRefused() : noWorkers(model);
+        const all = refusals + exceeded > 0 && refusals + exceeded === excluded.size;
+        const error = !all ? noWorkers(model) : exceeded > 0 ? contextExceeded(model) : requestRefused();
         throw await this.#refuse(lock, { reason: "routing_failed", why: "no worker took the job" }, () => error);
       }
       excluded.add(worker.signer);
@@ -215,6 +229,7 @@ export class JobRun {
         worker,
         answer: this.answer,
         signal,
+        unwanted: this.#unwanted.signal,
         settleBefore: this.#settleBefore(lock),
         onFirstToken: () => {
           this.input.timings.end("first-token");
@@ -234,6 +249,7 @@ export class JobRun {
       const log = logger.child({ jobId: toApiJobId(jobId), worker: worker.signer, attempt });
       log.warn({ code }, `attempt failed: ${result.failure.message}`);
       if (code === RefusalCode.RequestRefused) refusals += 1;
+      if (code === RefusalCode.ContextExceeded) exceeded += 1;
       if (this.answer.pieces > 0) {
         void this.#verdict(failedAt);
         throw await this.#refuse(lock, { reason: "worker_failed", why: code }, workerBrokeOff);
@@ -245,8 +261,9 @@ export class JobRun {
         return "timeout";
       }
       if (failedAt.length >= MOST_FAILURES) throw await this.#failedAtModels(lock, failedAt);
-      if (refusals >= MOST_FAILURES) {
-        throw await this.#refuse(lock, { reason: "worker_failed", why: code }, requestRefused);
+      if (refusals + exceeded >= MOST_FAILURES) {
+        const error = exceeded > 0 ? contextExceeded(model) : requestRefused();
+        throw await this.#refuse(lock, { reason: "worker_failed", why: code }, () => error);
       }
       // A worker that went silent may still hold a valid offer: the next attempt starts when that has run out, unless the worker proves an answer.
       for (;;) {
@@ -327,6 +344,7 @@ export class JobRun {
         maxTokens: request.max_tokens,
         contextWindow: model.contextWindow,
         finishedBy: this.#context.head.time,
+        isUnwanted: this.#unwanted.signal.aborted,
       },
       completed,
     );
@@ -549,6 +567,15 @@ const failedAtModel = (): ApiError =>
 const modelServersFailed = (): ApiError =>
   unavailable("The model servers failed, not only on this request; nothing is charged. Retry in a few seconds.", 5);
 
+/** 400, which agents answer by shortening their history: the servers count tokens, and their templates', where the gateway estimates. */
+const contextExceeded = ({ id, contextWindow }: Model): ApiError =>
+  new ApiError(
+    "context_length_exceeded",
+    `The model server does not hold this conversation in ${id}'s window of ${contextWindow} tokens, with its own template and count; ` +
+      "nothing is charged. Shorten the conversation.",
+    { param: "messages" },
+  );
+
 /** 400: a model server knows best what it takes. */
 const requestRefused = (): ApiError =>
   new ApiError(
@@ -565,7 +592,7 @@ const SLOW_CLIENT_MS = 10_000;
 
 /** The jobs that this process runs, from their lock to their mined settlement. */
 export class RunningJobs {
-  readonly #jobs = new Map<Hex, { answered: Promise<unknown>; over: Promise<void> }>();
+  readonly #jobs = new Map<Hex, { run: JobRun; over: Promise<void> }>();
   /** One for each client that is still connected: resolves when it is noted that it left. */
   readonly #leaving = new Set<Promise<void>>();
 
@@ -577,14 +604,23 @@ export class RunningJobs {
     return this.#jobs.has(jobId);
   }
 
+  /** The job, while a request can still join it here. */
+  find(jobId: Hex): JobRun | undefined {
+    return this.#jobs.get(jobId)?.run;
+  }
+
   track(run: JobRun): void {
     const { jobId } = run.input;
     const over = run.completed
       .then((job) => job.settling.done)
       .catch(() => {}) // the run has logged it; here only the end counts
       .then(() => void this.#jobs.delete(jobId));
-    this.#jobs.set(jobId, { answered: run.completed, over });
-    const leaving = run.left.then(() => void this.#leaving.delete(leaving));
+    this.#jobs.set(jobId, { run, over });
+  }
+
+  /** A client is connected until `left` resolves, when its leave is written down. */
+  connected(left: Promise<void>): void {
+    const leaving = left.then(() => void this.#leaving.delete(leaving));
     this.#leaving.add(leaving);
   }
 
@@ -593,7 +629,7 @@ export class RunningJobs {
    * failed. Whoever takes a job over fails it while its client counts as waiting.
    */
   async answered(): Promise<void> {
-    await Promise.allSettled([...this.#jobs.values()].map(({ answered }) => answered));
+    await Promise.allSettled([...this.#jobs.values()].map(({ run }) => run.completed));
     await Promise.race([Promise.all(this.#leaving), sleep(SLOW_CLIENT_MS)]);
   }
 

@@ -24,6 +24,8 @@ export type Observed = {
   contextWindow: number;
   /** Chain time at which the answer was finished at the latest. */
   finishedBy: number;
+  /** Whether the gateway had the worker end it, because nobody waits for it any more. */
+  isUnwanted: boolean;
 };
 
 export type Fault = { code: IncidentCode; detail: string };
@@ -113,7 +115,7 @@ function findFault(context: JobContext, seen: Observed, signed: CompletedEvent):
 function cutShort({ times }: JobContext, seen: Observed, signed: CompletedEvent): Fault | null {
   const { completion, finish_reason } = signed;
   const { maxTokens, contextWindow, bytes, reasoning, lockedAt, finishedBy } = seen;
-  if (finish_reason !== "length" || maxTokens === null) return null;
+  if (finish_reason !== "length" || maxTokens === null || seen.isUnwanted) return null;
   const { promptTokens, completionTokens } = completion;
   const written = completionTokens + (reasoning === "" ? 0 : mostTokens(estimateTokens(reasoning)));
   const isLong = completionTokens >= bytes || written >= maxTokens;

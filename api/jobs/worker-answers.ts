@@ -80,6 +80,7 @@ export async function askWorker(
     // A model that reasons unasked uses it up, too.
     maxTokens: context.workers.declares(worker, chain.model, ["reasoning"]) ? null : job.maxTokens,
     contextWindow,
+    isUnwanted: false,
     finishedBy: finalizeFrom === null ? context.head.time : finalizeFrom - context.times.finalization,
   };
   const verdict = judge(context, seen, { completion, signature, finish_reason });

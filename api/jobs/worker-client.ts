@@ -121,6 +121,13 @@ export class WorkerClient {
     }
   }
 
+  /** Has the worker end a running job's answer where it is, and sign that. Rejects with WorkerFailure. */
+  async endJob(endpoint: string, body: OutputRequest, signal: AbortSignal): Promise<void> {
+    const response = await this.#post(endpoint, "/jobs/end", { body }, signal);
+    if (response.statusCode !== 204) throw await refusal(response);
+    discard(response.body);
+  }
+
   /** What the model makes of the gateway's own question. Rejects with WorkerFailure, also where the worker knows no trials. */
   async trial(endpoint: string, body: TrialRequest, signal: AbortSignal): Promise<string> {
     const response = await this.#post(endpoint, "/trial", { body }, signal);

@@ -4,6 +4,7 @@ import { newJobId, toApiJobId } from "../../protocol/job-id.ts";
 import { lineJson } from "../../shared/line-json.ts";
 import { describeSpan, markFailed } from "../../shared/tracing.ts";
 import type { Directory } from "../chain/directory.ts";
+import type { AbandonedRequests } from "../db/abandoned-requests.ts";
 import type { EarlierClaim, IdempotencyStore } from "../db/idempotency.ts";
 import type { StoredJob } from "../db/jobs.ts";
 import { ApiError, unavailable } from "../errors.ts";
@@ -33,6 +34,7 @@ type ChatDependencies = {
   jobs: JobContext;
   directory: Directory;
   idempotency: IdempotencyStore;
+  abandoned: AbandonedRequests;
   docsUrl: string;
   runs: RunningJobs;
   /** Once it stops, running jobs are finished and new ones go elsewhere; none is taken before an earlier process's transactions have ended. */
@@ -67,19 +69,14 @@ export function chatRoute(dependencies: ChatDependencies): RequestHandler {
       const { jobId } = authorization.signed;
       await answerOnce(dependencies, asked, { key: toApiJobId(jobId), jobId });
     } else if (key !== null) await answerOnce(dependencies, asked, { key, jobId: null });
-    else await answer(dependencies, asked);
+    else await answerOrJoin(dependencies, asked);
   };
 }
 
 function authorizationOf(request: Request): RequestAuthorization | null {
   const header = request.headers[AUTHORIZATION_HEADER];
   if (header === undefined) return null;
-  return { signed: parseAuthorization(String(header)), bodyHash: bodyHashOf(request) };
-}
-
-function bodyHashOf({ bodyHash }: Request): Buffer {
-  if (bodyHash === undefined) throw new Error("a body was read without its hash");
-  return bodyHash;
+  return { signed: parseAuthorization(String(header)), bodyHash: request.bodyHash };
 }
 
 /** A valid request, what it comes to, and where its answer goes. */
@@ -101,7 +98,7 @@ async function answerOnce(
   for (;;) {
     const jobId = chosen ?? newJobId();
     const claimedUntil = Date.now() + claimLasts(jobs.times);
-    const claim = await idempotency.claim({ wallet, key, bodyHash: bodyHashOf(request) }, jobId);
+    const claim = await idempotency.claim({ wallet, key, bodyHash: request.bodyHash }, jobId);
     if (claim.status === "mismatch") {
       if (chosen !== null) throw idTaken(chosen);
       const job = await jobs.store.find(claim.jobId);
@@ -128,15 +125,33 @@ async function answerOnce(
   }
 }
 
+/**
+ * Runs a request without a key, or joins the job of the same request whose client hung up before any byte of its answer (docs/guide, "Retries").
+ * Client libraries hang up at their timeout and send the same bytes again: their user pays once.
+ */
+async function answerOrJoin(dependencies: ChatDependencies, asked: AskedChat): Promise<void> {
+  const { jobs, abandoned, runs } = dependencies;
+  const { plan, body, request, response } = asked;
+  const joined = await abandoned.take({ wallet: plan.wallet, bodyHash: request.bodyHash });
+  if (joined === null) return answer(dependencies, asked);
+  const run = runs.find(joined);
+  if (run !== undefined) return serve(dependencies, run, asked);
+  // Another gateway runs the job, or it is over. Its row is there once its lock is recorded.
+  const claim = { jobId: joined, ageMs: claimLasts(jobs.times) - jobs.times.lock * 1000 };
+  const job = await request.kept.whileWaiting((signal) => earlierAnswer(jobs, claim, async () => true, signal));
+  if (job === null) return answer(dependencies, asked);
+  return replayAnswer(jobs, job, body, response);
+}
+
 async function answer(
   dependencies: ChatDependencies,
-  { plan, body, request, response }: AskedChat,
+  asked: AskedChat,
   once?: { jobId: Hex; claimedUntil: number; release: () => Promise<void> },
 ): Promise<void> {
   const { balances } = dependencies.jobs;
+  const { plan, request, response } = asked;
   let run: JobRun | undefined;
   let isLocked = false;
-  const sent = new SentText();
   try {
     const timings = new Timings(response.req.receivedAt);
     const admitted = await request.kept.whileWaiting((signal) => admit(dependencies.jobs, plan, signal));
@@ -152,16 +167,13 @@ async function answer(
       claimedUntil: once?.claimedUntil ?? null,
     });
     dependencies.runs.track(run);
-    const left = () => void run?.clientLeft(sent.closed(response.writableFinished));
-    if (response.destroyed) left();
-    else response.once("close", left);
-    const lock = await run.locked;
-    isLocked = true;
-    const creditsRemaining = balances.known(plan.wallet)?.free ?? lock.free;
-    setServiceHeaders(response, { jobId: toApiJobId(jobId), escrowTx: lock.escrowTx, creditsRemaining });
-    const base = { jobId: toApiJobId(jobId), model: body.model, created: lock.lockedAt };
-    if (body.stream) await stream(dependencies, run, base, { body, response, sent });
-    else await reply(dependencies, run, base, { body, response, sent });
+    run.locked.then(
+      () => {
+        isLocked = true;
+      },
+      () => {}, // `serve` rejects with it
+    );
+    await serve(dependencies, run, asked);
   } catch (error) {
     // Without a lock the key is free again. From the lock on it stays with the job, whose row tells a repetition what came of it: an error does not
     // say that the chain has the job's end.
@@ -171,6 +183,39 @@ async function answer(
     if (!response.headersSent && run?.worker) setServiceHeaders(response, { worker: run.worker });
     throw error;
   }
+}
+
+/** Answers a client from a job of this process; several can follow one job. */
+async function serve(
+  dependencies: ChatDependencies,
+  run: JobRun,
+  { plan, body, request, response }: AskedChat,
+): Promise<void> {
+  const { jobs, runs, abandoned } = dependencies;
+  const { jobId, claimedUntil } = run.input;
+  const sent = new SentText();
+  run.clientCame();
+  const left = () => {
+    const hasBegun = response.headersSent;
+    runs.connected(run.clientLeft(sent.closed(response.writableFinished), hasBegun));
+    if (claimedUntil !== null || hasBegun) return;
+    abandoned
+      .add({ wallet: plan.wallet, bodyHash: request.bodyHash }, jobId)
+      .catch((error) =>
+        jobs.logger.warn(
+          { err: error, jobId: toApiJobId(jobId) },
+          "a repetition cannot join this job: it pays for itself",
+        ),
+      );
+  };
+  if (response.destroyed) left();
+  else response.once("close", left);
+  const lock = await run.locked;
+  const creditsRemaining = jobs.balances.known(plan.wallet)?.free ?? lock.free;
+  setServiceHeaders(response, { jobId: toApiJobId(jobId), escrowTx: lock.escrowTx, creditsRemaining });
+  const base = { jobId: toApiJobId(jobId), model: body.model, created: lock.lockedAt };
+  if (body.stream) await stream(dependencies, run, base, { body, response, sent });
+  else await reply(dependencies, run, base, { body, response, sent });
 }
 
 type Receiver = Pick<AskedChat, "body" | "response"> & { sent: SentText };

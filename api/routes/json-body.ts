@@ -15,8 +15,8 @@ import { Turns } from "./turns.ts";
 declare global {
   namespace Express {
     interface Request {
-      /** SHA-256 of the body's bytes where an authorization signs them, of its canonical JSON where an Idempotency-Key stands for it. */
-      bodyHash?: Buffer;
+      /** Set with the body: SHA-256 of its bytes where an authorization signs them, else of its canonical JSON, by which a repetition is known. */
+      bodyHash: Buffer;
       /** Set with the body: how many bytes are kept of it, and a wait during which it may be given up. */
       kept: Pick<ReadBody, "keep" | "whileWaiting">;
     }
@@ -100,8 +100,8 @@ export function readJson(bodies: Bodies, limit: (request: Request) => BodyLimit 
       const parse = () => {
         keep(bytes.length * PARSED);
         const value = parseJson(bytes);
-        if (request.headers[AUTHORIZATION_HEADER] !== undefined) request.bodyHash = sha256(bytes);
-        else if (request.headers["idempotency-key"] !== undefined) request.bodyHash = canonicalHash(value);
+        const isAuthorized = request.headers[AUTHORIZATION_HEADER] !== undefined;
+        request.bodyHash = isAuthorized ? sha256(bytes) : canonicalHash(value);
         return value;
       };
       request.body =

@@ -47,7 +47,7 @@ function gateway(failure = new WorkerFailure("busy", "full", false)) {
 function attempt(context: object, number = 1, signal = new AbortController().signal) {
   const answer = new Answer();
   const input = { jobId, attempt: number, worker: { signer: `0x${"11".repeat(20)}` as Hex }, model, request, answer };
-  const rest = { signal, onFirstToken() {}, settleBefore: 0 };
+  const rest = { signal, unwanted: new AbortController().signal, onFirstToken() {}, settleBefore: 0 };
   return { answer, result: runAttempt(context as JobContext, { ...input, ...rest } as unknown as AttemptInput) };
 }
 
@@ -200,6 +200,12 @@ describe("a request that fails at the model", () => {
     const { completed, asked, tested } = run(backend(code));
     await expect(completed).rejects.toMatchObject({ code: "no_workers_available" });
     expect([asked.length, tested]).toEqual([255, []]);
+  });
+
+  it("is too long where two model servers do not hold it: agents shorten their history then", async () => {
+    const { completed, asked, tested } = run(backend("context_length_exceeded"));
+    await expect(completed).rejects.toMatchObject({ code: "context_length_exceeded", status: 400, param: "messages" });
+    expect([asked, tested]).toEqual([[1, 2], []]);
   });
 
   it("is refused where two model servers do not take it", async () => {

@@ -38,7 +38,7 @@ async function told(chain: Chain, earlier?: { state: string }): Promise<{ error:
     },
     client: {
       dispatch: async () => {
-        throw new WorkerFailure("broken_stream", "gone", false);
+        throw new WorkerFailure("unreachable", "gone", false);
       },
     },
   });

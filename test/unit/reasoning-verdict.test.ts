@@ -19,7 +19,7 @@ async function verdict(reasoning: string, limits: { maxTokens: number; contextWi
   const { completion, signature } = await worker.complete(jobId, text, { completedAt: lockedAt + 5 });
   const finishedBy = lockedAt + 5;
   const own = { jobId, worker: worker.signer, lockedAt, hash, text, bytes: Buffer.byteLength(text), reasoning };
-  const seen = { ...own, finishedBy, contextWindow: 32_768, ...limits };
+  const seen = { ...own, isUnwanted: false, finishedBy, contextWindow: 32_768, ...limits };
   return judge(context, seen, { completion, signature, finish_reason: "length" }).fault?.code ?? "accepted";
 }
 
@@ -63,7 +63,7 @@ it.each([
     bytes: Buffer.byteLength(long),
     reasoning: "",
   };
-  const seen = { ...own, finishedBy: completedAt, contextWindow: 32_768, maxTokens: 4_850 };
+  const seen = { ...own, isUnwanted: false, finishedBy: completedAt, contextWindow: 32_768, maxTokens: 4_850 };
   expect(judge(context, seen, { completion, signature, finish_reason: "length" })).toMatchObject(expected);
 });
 

@@ -8,7 +8,8 @@ it("are answered when their charges are on record, and that their clients have t
   const answer = Promise.withResolvers<unknown>();
   const leave = Promise.withResolvers<void>();
   const jobId: Hex = `0x${"11".repeat(16)}`;
-  runs.track({ input: { jobId }, completed: answer.promise, left: leave.promise } as unknown as JobRun);
+  runs.track({ input: { jobId }, completed: answer.promise } as unknown as JobRun);
+  runs.connected(leave.promise);
   let isAnswered = false;
   const answered = runs.answered().then(() => {
     isAnswered = true;

@@ -89,6 +89,7 @@ it("chat is answered with service_unavailable, and when to come back", async () 
   const request = {
     client: { wallet: "0x01" },
     headers: {},
+    kept: { keep: () => {} },
     body: { model: "m", messages: [{ role: "user", content: "Hi" }] },
   };
   const refused = (chatRoute(dependencies as never) as (...parts: unknown[]) => Promise<void>)(request, {}, () => {});

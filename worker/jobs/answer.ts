@@ -138,10 +138,13 @@ export class Generation {
 
   /**
    * Hands out text and reasoning piece by piece until the end; `begun` if the model is at work and its text is held back. When `cut` fires, what
-   * was delivered is the answer, and its reason `length`; without any piece it goes on. Throws what the backend throws, and a JobError for an
+   * was delivered is the answer, and its reason `length`; without any piece it goes on. When `end` fires, it ends also without any. Throws what the backend throws, and a JobError for an
    * endless answer.
    */
-  async drain(send: (kind: PieceKind, text: string) => void, cut: AbortSignal): Promise<Generated> {
+  async drain(
+    send: (kind: PieceKind, text: string) => void,
+    { cut, end }: { cut: AbortSignal; end?: AbortSignal },
+  ): Promise<Generated> {
     const answer = new Answer();
     const limit = Math.max(65_536, this.#request.max_tokens * CHARACTERS_PER_TOKEN);
     let reasoned = 0;
@@ -168,12 +171,15 @@ export class Generation {
           : all - (reasoned === 0 ? 0 : counted?.reasoningTokens || reasoningShare(all, answer, reasoned));
       return { answer, usage: this.#bounded({ promptTokens, completionTokens }, answer), finishReason, reasoned };
     };
-    const isCut = new Promise<"cut">((resolve) => {
-      if (cut.aborted) resolve("cut");
-      else cut.addEventListener("abort", () => resolve("cut"), { once: true });
-    });
+    const fires = (signal: AbortSignal) =>
+      new Promise<"cut">((resolve) => {
+        if (signal.aborted) resolve("cut");
+        else signal.addEventListener("abort", () => resolve("cut"), { once: true });
+      });
+    const isCut = fires(cut);
+    const isEnded = end === undefined ? [] : [fires(end)];
     for (let coming = this.#first; ; coming = this.#pieces.next()) {
-      const next = begun ? await Promise.race([coming, isCut]) : await coming;
+      const next = await Promise.race([coming, ...isEnded, ...(begun ? [isCut] : [])]);
       if (next === "cut") {
         // The caller aborts the model server now, and nobody waits for its next piece any more.
         coming.catch(() => undefined);

@@ -1,5 +1,6 @@
 /** A job from the gateway's offer to the signed Completion. */
 import { setTimeout as sleep } from "node:timers/promises";
+import { type Address, isAddressEqual } from "viem";
 import {
   ALWAYS_REASONING,
   type Dispatch,
@@ -62,6 +63,8 @@ export class JobRunner {
   /** Models that reasoned unasked; each is noted once. */
   readonly #unaskedReasoners = new Set<string>();
   readonly #running = new Map<string, AbortController>();
+  /** Acknowledged jobs whose answer is under way: who dispatched each, and what ends it where it is. */
+  readonly #answering = new Map<string, { gateway: Address; end: AbortController }>();
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -142,6 +145,19 @@ export class JobRunner {
     };
   }
 
+  /** Ends the answer of a running job where it is, for a gateway whose client has left. Throws a Refusal as `output` does. */
+  async end(request: OutputRequest): Promise<void> {
+    const { assignment, signature } = request;
+    const gateway = await this.#checks.gatewayOf(assignment, signature);
+    await this.#checks.outputAccess(request, gateway);
+    const answering = this.#answering.get(assignment.jobId);
+    if (answering === undefined) throw new Refusal(RefusalCode.NotRunning, "the job has no answer under way here");
+    if (!isAddressEqual(answering.gateway, gateway.address)) {
+      throw new Refusal(RefusalCode.NotAssigned, "another gateway dispatched the job");
+    }
+    answering.end.abort();
+  }
+
   /** What the model makes of a gateway's own question. One at a time, and only where a job would have room. Throws a Refusal. */
   async trial(request: TrialRequest): Promise<{ text: string }> {
     const model = this.#checks.backendModel(request.model);
@@ -150,14 +166,22 @@ export class JobRunner {
     this.#onTrial = true;
     const over = AbortSignal.timeout(TRIAL_MS);
     try {
-      await this.#slots.enter(() => over);
+      // A trial that waited in vain says nothing of the model.
+      await this.#slots
+        .enter(() => over)
+        .catch((error: unknown) => {
+          throw over.aborted ? new Refusal(RefusalCode.Busy, "no slot was free for a trial", { cause: error }) : error;
+        });
       try {
         const question = { ...TRIAL, messages: [...TRIAL.messages] };
         const generation = new Generation(this.#parts.backend.generate(model, question, over), question);
         let reasoned = "";
-        const { answer } = await generation.drain((kind, text) => {
-          if (kind === "reasoning") reasoned += text;
-        }, over);
+        const { answer } = await generation.drain(
+          (kind, text) => {
+            if (kind === "reasoning") reasoned += text;
+          },
+          { cut: over },
+        );
         // One that only reasons within so few tokens is at work, too.
         return { text: answer.text() || reasoned };
       } catch (error) {
@@ -274,18 +298,22 @@ export class JobRunner {
     // When the chain shows that nobody will pay for the job, the work stops.
     watcher.track(papers, (why) => abort.abort(new JobError(JobErrorCode.Superseded, why)));
     const after = (time: number, act: () => void) => setTimeout(act, Math.max(0, (time - clock.now()) * 1000));
-    const cut = new AbortController();
+    const [cut, end] = [new AbortController(), new AbortController()];
+    this.#answering.set(jobId, { gateway: papers.gateway, end });
     const timers = [
       after(closes - finishMargin(seconds), () => cut.abort()),
       after(closes, () => abort.abort(tooLate())),
     ];
     let firstTokenMs: number | null = null;
     try {
-      const { answer, usage, finishReason, reasoned } = await generation.drain((kind, text) => {
-        firstTokenMs ??= Math.round(performance.now() - started);
-        stream.piece(kind, text);
-      }, cut.signal);
-      if (cut.signal.aborted) abort.abort();
+      const { answer, usage, finishReason, reasoned } = await generation.drain(
+        (kind, text) => {
+          firstTokenMs ??= Math.round(performance.now() - started);
+          stream.piece(kind, text);
+        },
+        { cut: cut.signal, end: end.signal },
+      );
+      if (cut.signal.aborted || end.signal.aborted) abort.abort();
       const finishedAt = clock.now();
       // The chain takes no time later than the settlement's block: the time of a block that was mined is never too late.
       const completedAt = Math.max(await reader.newestBlockTime(), seen.job.lockedAt);
@@ -299,6 +327,7 @@ export class JobRunner {
       if (reasoned > 0 && !asksReasoning(dispatch.request)) this.#noteUnaskedReasoning(dispatch.model);
       log.info({ ...usage, finishReason, firstTokenMs, ms: Math.round(performance.now() - started) }, "job completed");
     } finally {
+      this.#answering.delete(jobId);
       for (const timer of timers) clearTimeout(timer);
     }
   }

@@ -42,10 +42,16 @@ export const spending = (known: { free: number } | null) => ({
 export function ask(jobs: JobContext, response: object, headers: object = {}, idempotency: object = {}): Promise<void> {
   const phase = { stopping: false, takenUp: true };
   const directory = { model: () => MODEL };
-  const dependencies = { jobs, directory, idempotency, docsUrl: "", runs: new RunningJobs(), phase };
+  const abandoned = { take: async () => null, add: async () => {} };
+  const dependencies = { jobs, directory, idempotency, abandoned, docsUrl: "", runs: new RunningJobs(), phase };
   const request = {
     client: { wallet: jobs.account.address },
     headers,
+    kept: {
+      keep: () => {},
+      whileWaiting: (work: (signal: AbortSignal) => unknown) => work(new AbortController().signal),
+    },
+    bodyHash: Buffer.alloc(32),
     body: { model: "m", messages: [{ role: "user", content: "Hi" }], max_tokens: 100 },
   };
   const sink = { req: { receivedAt: 0 }, once: () => {}, setHeader: () => {}, ...response };

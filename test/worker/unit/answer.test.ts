@@ -66,7 +66,9 @@ describe("reasoning", () => {
   const drain = async (...pieces: BackendPiece[]) => {
     const sent: [string, string][] = [];
     const generation = new Generation(generated(...pieces), request);
-    const result = await generation.drain((kind, piece) => sent.push([kind, piece]), new AbortController().signal);
+    const result = await generation.drain((kind, piece) => sent.push([kind, piece]), {
+      cut: new AbortController().signal,
+    });
     return { sent, ...result };
   };
 
@@ -122,10 +124,13 @@ describe("an answer whose time is over", () => {
   it("ends with `length`: what was delivered until then, by its own count", async () => {
     const cut = new AbortController();
     const sent: string[] = [];
-    const drained = new Generation(stuck("a few words", ", and more\n"), request).drain((_kind, text) => {
-      sent.push(text);
-      if (sent.length === 2) cut.abort();
-    }, cut.signal);
+    const drained = new Generation(stuck("a few words", ", and more\n"), request).drain(
+      (_kind, text) => {
+        sent.push(text);
+        if (sent.length === 2) cut.abort();
+      },
+      { cut: cut.signal },
+    );
     const { answer, usage, finishReason } = await drained;
     expect(finishReason).toBe("length");
     expect(usage.completionTokens).toBe(6);
@@ -137,10 +142,13 @@ describe("an answer whose time is over", () => {
   it("is empty where the model wrote newlines only, and its gateway was told that the model is at work", async () => {
     const cut = new AbortController();
     const sent: string[] = [];
-    const drained = new Generation(stuck("\n", "\n\n", "\r\n"), request).drain((kind) => {
-      sent.push(kind);
-      setTimeout(() => cut.abort(), 20);
-    }, cut.signal);
+    const drained = new Generation(stuck("\n", "\n\n", "\r\n"), request).drain(
+      (kind) => {
+        sent.push(kind);
+        setTimeout(() => cut.abort(), 20);
+      },
+      { cut: cut.signal },
+    );
     const { answer, usage, finishReason } = await drained;
     expect([answer.text(), usage.completionTokens, finishReason]).toEqual(["", 0, "length"]);
     expect(sent).toEqual(["begun"]);
@@ -148,10 +156,18 @@ describe("an answer whose time is over", () => {
 
   it("goes on while there is no text: nothing is sold for nothing", async () => {
     const cut = AbortSignal.abort();
-    const drained = new Generation(stuck(), request).drain(() => {}, cut);
+    const drained = new Generation(stuck(), request).drain(() => {}, { cut });
     await expect(Promise.race([drained, new Promise((resolve) => setTimeout(resolve, 50, "open"))])).resolves.toBe(
       "open",
     );
+  });
+
+  it("is empty where its gateway has it ended before any text: its client has left", async () => {
+    const [end, cut] = [new AbortController(), new AbortController().signal];
+    const drained = new Generation(stuck(), request).drain(() => {}, { cut, end: end.signal });
+    end.abort();
+    const { answer, usage, finishReason } = await drained;
+    expect([answer.text(), usage.completionTokens, finishReason]).toEqual(["", 0, "length"]);
   });
 
   it("is its own where the model server had ended it before", async () => {
@@ -159,10 +175,9 @@ describe("an answer whose time is over", () => {
       yield { kind: "text", text: "done" };
       yield { kind: "end", finishReason: "stop", usage: null };
     }
-    const { finishReason, usage } = await new Generation(whole(), request).drain(
-      () => {},
-      new AbortController().signal,
-    );
+    const { finishReason, usage } = await new Generation(whole(), request).drain(() => {}, {
+      cut: new AbortController().signal,
+    });
     expect([finishReason, usage.completionTokens]).toEqual(["stop", 1]);
   });
 });
@@ -174,7 +189,7 @@ describe("an answer whose model server counts nothing", () => {
       for (const text of texts) yield { kind: "text", text };
       yield { kind: "end", finishReason, usage: null };
     }
-    const { usage } = await new Generation(pieces(), request).drain(() => {}, new AbortController().signal);
+    const { usage } = await new Generation(pieces(), request).drain(() => {}, { cut: new AbortController().signal });
     return usage;
   };
 

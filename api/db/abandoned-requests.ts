@@ -1,0 +1,67 @@
+import type pg from "pg";
+import type { Hex } from "viem";
+import { toApiJobId } from "../../protocol/job-id.ts";
+import { CHAIN_JOB_ID } from "./pool.ts";
+
+/** For so long after its client hung up, a request can be joined by a repetition, seconds. */
+export const JOIN_SECONDS = 60;
+
+/** Whose request it is, and the SHA-256 of its body as canonical JSON. */
+export type RepeatedRequest = { wallet: string; bodyHash: Buffer };
+
+/**
+ * Requests without an Idempotency-Key whose clients hung up before any byte of the answer, for all gateways of one database. A client library that
+ * hangs up at its timeout sends the same bytes again: the repetition joins the job of the first request, so that nobody pays twice.
+ */
+export class AbandonedRequests {
+  readonly #pool: pg.Pool;
+  /** Requests of this process that are being written down. */
+  readonly #writing = new Map<string, Promise<void>>();
+
+  constructor(pool: pg.Pool) {
+    this.#pool = pool;
+  }
+
+  /** Notes that the client of a job hung up. Rejects if the database is away: then a repetition runs a job of its own. */
+  async add({ wallet, bodyHash }: RepeatedRequest, jobId: Hex): Promise<void> {
+    const key = `${wallet.toLowerCase()} ${bodyHash.toString("hex")}`;
+    const write = this.#pool
+      .query({
+        name: "abandoned-add",
+        text: `INSERT INTO abandoned_request (job_id, wallet, body_hash) VALUES ($1, $2, $3)
+               ON CONFLICT (job_id) DO UPDATE SET left_at = now()`,
+        values: [toApiJobId(jobId), wallet.toLowerCase(), bodyHash],
+      })
+      .then(() => {});
+    this.#writing.set(key, write);
+    try {
+      await write;
+    } finally {
+      if (this.#writing.get(key) === write) this.#writing.delete(key);
+    }
+  }
+
+  /** Takes the oldest job that a repetition of this request may join, for this caller alone; null if there is none. */
+  async take({ wallet, bodyHash }: RepeatedRequest): Promise<Hex | null> {
+    const owner = wallet.toLowerCase();
+    // A client can be back before this process has written that it left.
+    await this.#writing.get(`${owner} ${bodyHash.toString("hex")}`)?.catch(() => {});
+    const { rows } = await this.#pool.query<{ jobId: Hex }>({
+      name: "abandoned-take",
+      text: `DELETE FROM abandoned_request WHERE job_id = (
+               SELECT job_id FROM abandoned_request
+               WHERE wallet = $1 AND body_hash = $2 AND left_at > now() - make_interval(secs => $3)
+               ORDER BY left_at LIMIT 1 FOR UPDATE SKIP LOCKED)
+             RETURNING ${CHAIN_JOB_ID} AS "jobId"`,
+      values: [owner, bodyHash, JOIN_SECONDS],
+    });
+    return rows[0]?.jobId ?? null;
+  }
+
+  /** Deletes those that nobody joined in time. */
+  async prune(): Promise<void> {
+    await this.#pool.query("DELETE FROM abandoned_request WHERE left_at < now() - make_interval(secs => $1)", [
+      JOIN_SECONDS,
+    ]);
+  }
+}
