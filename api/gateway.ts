@@ -22,10 +22,11 @@ import { AbandonedRequests } from "./db/abandoned-requests.ts";
 import { DisputeStore } from "./db/disputes.ts";
 import { IdempotencyStore } from "./db/idempotency.ts";
 import { IncidentStore } from "./db/incidents.ts";
-import { getHead } from "./db/index-reads.ts";
+import { countLostDisputes, getHead, ifIndexed } from "./db/index-reads.ts";
 import { JobStore } from "./db/jobs.ts";
 import type { Incarnation } from "./db/pool.ts";
 import { bindToDeployment, reencrypt, startHousekeeping } from "./db/upkeep.ts";
+import { DisputeCloser } from "./disputes/closer.ts";
 import { DisputeDesk } from "./disputes/desk.ts";
 import { type JobContext, type JobTimes, signAccess } from "./jobs/context.ts";
 import { RunningJobs } from "./jobs/job.ts";
@@ -219,8 +220,10 @@ export async function startGateway(
     waitMs: config.DISPUTE_WAIT_SECONDS * 1000,
     registry: contracts.WorkerRegistry,
     indexed: (jobId) => jobReader.indexed(jobId),
+    lost: (wallet, from) => ifIndexed(countLostDisputes(pool, wallet, from), 0),
     signer: signerLock,
   });
+  const closer = new DisputeCloser({ jobs, rpc, index: pool, stablecoin: contracts.Stablecoin, signer: signerLock });
   const recovery = new Recovery(jobs, {
     rpc,
     registry: contracts.WorkerRegistry,
@@ -252,6 +255,7 @@ export async function startGateway(
       if (phase.stopping) return;
       recovery.start();
       desk.start();
+      closer.start();
     })
     .catch((error) => fatal(error, "what an earlier process left open could not be taken up"));
 
@@ -264,6 +268,7 @@ export async function startGateway(
     await runs.ended(timeoutMs);
     await recovery.stop(timeoutMs);
     desk.stop();
+    closer.stop();
     index.stop();
     await pipeline.stop(timeoutMs);
     workers.stop();

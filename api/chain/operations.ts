@@ -17,7 +17,9 @@ export type OperationKind =
   | "finalize"
   | "fail"
   | "refund"
-  | "openDispute";
+  | "openDispute"
+  | "expire"
+  | "collectDebt";
 
 /** One call of the escrow on its way into a batch. */
 export type Operation = {
@@ -41,6 +43,8 @@ export const GAS_CEILING: Record<OperationKind, bigint> = {
   fail: 70_000n,
   refund: 70_000n,
   openDispute: 130_000n,
+  expire: 220_000n,
+  collectDebt: 220_000n,
 };
 /** Gas that must be left before each item (`ITEM_GAS` of the contract), plus what the batch itself needs. */
 export const BATCH_RESERVE = 800_000n;
@@ -120,6 +124,16 @@ export function openDisputeOperation(
   const call = escrowCall("openDispute", [receivedHash, completion, byWorker ?? UNSIGNED]);
   const data = delivery === null ? call : withDelivery(call, delivery);
   return { kind: "openDispute", jobId: completion.jobId, data, deadline };
+}
+
+/** End a dispute on which nobody ruled in time. Anyone may. */
+export function expireOperation(jobId: Hex): Operation {
+  return { kind: "expire", jobId, data: escrowCall("expire", [jobId]), deadline: Date.now() + 60_000 };
+}
+
+/** Have the treasury pay what it owes for a job after a ruling. Anyone may. */
+export function collectDebtOperation(jobId: Hex): Operation {
+  return { kind: "collectDebt", jobId, data: escrowCall("collectDebt", [jobId]), deadline: Date.now() + 60_000 };
 }
 
 /** Calldata of one batch. Always `execute`, also for one item: a failed item then says why in its own event. */

@@ -205,6 +205,34 @@ export async function listDisputes(
   return await read<DisputeRow>(reader, open ? "disputes_open" : "disputes", text, values);
 }
 
+/** How many disputes that operators opened for a wallet were rejected by arbiters, from a time on (Unix seconds). */
+export async function countLostDisputes(reader: Reader, wallet: string, from: number): Promise<number> {
+  const text = `SELECT count(*) AS lost FROM ${view("dispute")}
+    WHERE wallet = $1 AND by_operator AND ruling = 'rejected' AND resolved_at >= $2`;
+  const rows = await read<{ lost: number }>(reader, "disputes_lost", text, [wallet.toLowerCase(), from]);
+  return rows[0]?.lost ?? 0;
+}
+
+/** Jobs (bytes16) of an operator whose dispute nobody ruled before this time (Unix seconds), the first to end first. */
+export async function listUnruled(
+  reader: Reader,
+  operator: number,
+  { before, limit }: { before: number; limit: number },
+): Promise<Hex[]> {
+  const text = `SELECT d.job_id AS id FROM ${view("dispute")} d JOIN ${view("job")} j ON j.id = d.job_id
+    WHERE d.ruling IS NULL AND d.rule_before <= $2 AND j.operator = $1 ORDER BY d.position LIMIT $3`;
+  const rows = await read<{ id: Hex }>(reader, "disputes_unruled", text, [operator, before, limit]);
+  return rows.map(({ id }) => id);
+}
+
+/** What the treasury still owes for jobs (bytes16) of an operator after their disputes, in token units; the oldest debts first. */
+export async function listDebts(reader: Reader, operator: number): Promise<{ jobId: Hex; units: bigint }[]> {
+  const text = `SELECT j.id AS "jobId", j.treasury_owes::numeric AS units
+    FROM ${view("dispute")} d JOIN ${view("job")} j ON j.id = d.job_id
+    WHERE d.ruling IS NOT NULL AND j.operator = $1 AND j.treasury_owes > 0 ORDER BY d.position`;
+  return await read(reader, "debts", text, [operator]);
+}
+
 /** Token units that a payee has claimed of payouts that the token had refused. */
 export async function claimedBy(reader: Reader, payee: string): Promise<bigint> {
   const text = `SELECT COALESCE(sum(units), 0) AS units FROM ${view("payout")} WHERE payee = $1 AND kind = 'claimed'`;

@@ -22,6 +22,10 @@ export type Told = (
 ) => [ErrorCode, message: string, extra?: { param?: string; details?: Record<string, unknown> }];
 const again = (retry_after: number) => ({ details: { retry_after } });
 
+/** From so many disputes on that arbiters rejected in so many days, the wallet opens its own: each cost the service gas, and the wallet nothing. */
+const LOST_LIMIT = 3;
+const LOST_DAYS = 30;
+
 /** Why a dispute was not opened, and what its client is told. The reason is stored with the request, so that every gateway gives the same answer. */
 export const REFUSALS = {
   not_settled: (job) => [
@@ -47,6 +51,11 @@ export const REFUSALS = {
     "conflict",
     "This wallet has as many open disputes as the service may open for it; wait until one is ruled, or open this one " +
       "with the wallet itself (openDispute of the settlement contract, for a bond).",
+  ],
+  lost_before: () => [
+    "conflict",
+    `The arbiters have rejected ${LOST_LIMIT} disputes that the service opened for this wallet in the last ${LOST_DAYS} days. It opens another ` +
+      "one when the first of them is older; until then open it with the wallet itself (openDispute of the settlement contract, for a bond).",
   ],
   other_hash: (job) => [
     "conflict",
@@ -87,6 +96,8 @@ export type DecisionContext = {
   registry: Address;
   /** The job as the index has it; null if it does not (yet). */
   indexed: (jobId: Hex) => Promise<Pick<JobRow, "proofTx" | "settlementTx" | "proofHash" | "disputeTx"> | null>;
+  /** How many disputes the service opened for a wallet and lost, from a time on (Unix seconds); 0 while the index cannot tell. */
+  lost: (wallet: Address, from: number) => Promise<number>;
   /** How long a request waits for the job's settlement. */
   waitMs: number;
 };
@@ -200,15 +211,18 @@ export class Decider {
   }
 
   /**
-   * What the contract would refuse; null if nothing. For a settled job: more open disputes of the account than the
-   * operator may have. For a proven one: a bond that the operator's reserve does not cover.
+   * Why the service does not open it; null for no reason. For a settled job: more open disputes of the account than the contract allows the
+   * operator, or too many that were lost. For a proven one: a bond that the operator's reserve does not cover.
    */
   async #hindrance(jobId: Hex, wallet: Address, job: ChainJob): Promise<Refusal | null> {
     if (job.status === ChainStatus.Settled) {
-      const [account, limit] = await Promise.all([
+      const from = this.#context.jobs.head.time - LOST_DAYS * 86_400;
+      const [account, limit, lost] = await Promise.all([
         this.#client.readContract({ ...this.#escrow, functionName: "accountOf", args: [wallet] }),
         this.#client.readContract({ ...this.#escrow, functionName: "DISPUTE_LIMIT" }),
+        this.#context.lost(wallet, from),
       ]);
+      if (lost >= LOST_LIMIT) return "lost_before";
       return account.openDisputes >= limit ? "too_many" : null;
     }
     const { operator } = job;

@@ -56,8 +56,8 @@ export const jobSchema = z
         credits_due: creditsNumber("Credits of the charge that a ruling or an equivocation brings back.", 8),
         credits_paid: creditsNumber("Of those, paid so far. A fraction of a credit waits as claimable tokens.", 5),
         credits_outstanding: creditsNumber(
-          "Of those, still to come: the treasury had too little, or its limit of the day was reached. Anyone can have them paid later with " +
-            "`collectDebt` of the escrow; each payment is a `credit.topup`.",
+          "Of those, still to come: the treasury had too little, or its limit of the day was reached. The service has them paid when " +
+            "the treasury can, anyone else with `collectDebt` of the escrow; each payment is a `credit.topup`.",
           3,
         ),
       })

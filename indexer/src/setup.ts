@@ -24,6 +24,7 @@ const INDEXES: readonly { table: string; columns: readonly string[]; where?: str
   { table: "protocol_event", columns: ["job_id"] },
   { table: "dispute", columns: ["position"] },
   { table: "dispute", columns: ["ruling", "position"] },
+  { table: "dispute", columns: ["wallet", "position"] },
   { table: "slash", columns: ["worker", "position"] },
   { table: "hosting", columns: ["model"] },
   { table: "payout", columns: ["payee", "position"] },

@@ -1,7 +1,7 @@
 /** What becomes of a dispute: one that comes early, rulings by the arbiters, silence; and a worker that proves an answer and does not deliver it. */
 
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Abi, type Hex, parseEther, toHex } from "viem";
+import { type Abi, encodeFunctionData, type Hex, parseEther, toHex } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { GAS_CEILING } from "../../api/chain/operations.ts";
@@ -322,13 +322,40 @@ describe("a worker that proves an answer on chain and does not deliver it", () =
 it("silence of the arbiters leaves the charge, and the client gets the protocol fee back", async () => {
   const { id } = await settledElsewhere();
   await scene.dispute(id);
-  await scene.rpc("evm_increaseTime", [DAY]);
-  const escrow = scene.contract("InferenceEscrow");
   const before = await claimable();
-  await scene.send(ANYONE, escrow, inferenceEscrowAbi as Abi, "expire", [scene.chainId(id)]);
+  await scene.rpc("evm_increaseTime", [DAY]);
+  await scene.rpc("evm_mine");
+  // Nobody calls `expire`: the gateway does.
   expect((await becomes(id, "settled")).body).toMatchObject({ credits_charged: 8 });
   // 10 % of 8 credits is less than a credit: it waits as tokens for the wallet.
   expect((await claimable()) - before).toBe(8_000n);
+});
+
+it("what the treasury still owes after a ruling is paid as soon as it can, without anybody's call", async () => {
+  const { id } = await settledElsewhere();
+  await scene.dispute(id);
+  const treasury = scene.contract("ProtocolTreasury");
+  const stablecoin = scene.contract("Stablecoin");
+  await scene.rpc("anvil_setBalance", [treasury, toHex(parseEther("1"))]);
+  await scene.rpc("anvil_impersonateAccount", [treasury]);
+  const held = await scene.chain.client.readContract({
+    address: stablecoin as Hex,
+    abi: testStablecoinAbi,
+    functionName: "balanceOf",
+    args: [treasury as Hex],
+  });
+  const data = encodeFunctionData({ abi: testStablecoinAbi, functionName: "transfer", args: [ANYONE.address, held] });
+  await scene.rpc("eth_sendTransaction", [{ from: treasury, to: stablecoin, data }]);
+  await vote(id, Ruling.WorkerAtFault);
+  const owed = { credits_due: 8, credits_paid: 0, credits_outstanding: 8 };
+  expect((await becomes(id, "refunded")).body).toMatchObject({ compensation: owed });
+  await scene.send(ANYONE, stablecoin, testStablecoinAbi as Abi, "transfer", [treasury, held]);
+  const paid = await eventually(
+    () => scene.job(id),
+    ({ body }) => body.compensation.credits_outstanding === 0,
+    90_000,
+  );
+  expect(paid.body.compensation).toEqual({ credits_due: 8, credits_paid: 8, credits_outstanding: 0 });
 });
 
 /** Token units that wait for the client's wallet. */

@@ -39,6 +39,9 @@ type Case = {
   openedAt?: number;
   /** The wallet's open disputes of this service. */
   openDisputes?: number;
+  /** Those that arbiters rejected, when each was (Unix seconds). */
+  lost?: number[];
+  time?: number;
   /** The gateway's row, at each look; the last one stays. */
   stored?: (object | null)[];
   waitMs?: number;
@@ -52,6 +55,8 @@ function contextOf({
   meanwhile,
   openedAt = 0,
   openDisputes = 0,
+  lost = [],
+  time = 10,
   stored,
   waitMs = 0,
 }: Case): DecisionContext {
@@ -81,7 +86,7 @@ function contextOf({
       chainId: 1,
       escrow: ESCROW,
       operator: { id: 1, inOffice: true, refresh: async () => {} },
-      head: { time: 10 },
+      head: { time },
       times: { dispute: 60, completion: 120, inclusion: 30, finalization: 3_600 },
       store: { find: async () => (rows.length > 1 ? rows.shift() : rows[0]) },
       rows: { written: async () => {} },
@@ -90,6 +95,7 @@ function contextOf({
     },
     rpc: { client: { readContract: async ({ functionName }: { functionName: string }) => chain[functionName] } },
     indexed: async () => null,
+    lost: async (_wallet: string, from: number) => lost.filter((at) => at >= from).length,
     waitMs,
   } as unknown as DecisionContext;
 }
@@ -110,6 +116,29 @@ const request = {
 
 /** Decides a request of that job. */
 const decide = (one: Case) => new Decider(contextOf(one)).decide(request);
+
+const DAY = 86_400;
+it.each([
+  ["two lost in 30 days", [40, 41], "opened"],
+  ["three lost in 30 days", [40, 41, 42], "lost_before"],
+  ["three lost, one of them earlier", [9, 41, 42], "opened"],
+])("a wallet with %s has its next dispute decided as it should be", async (_, days, expected) => {
+  const time = 40 * DAY;
+  const job = { status: ChainStatus.Settled, lockedAt: time - 5 };
+  const decision = await decide({ job, time, lost: days.map((day) => day * DAY) });
+  expect(decision.kind === "refused" ? decision.reason : decision.kind).toBe(expected);
+  expect(sent).toHaveLength(expected === "opened" ? 1 : 0);
+});
+
+it("a wallet that lost many disputes still has a withheld answer disputed for it", async () => {
+  const lost = [1, 2, 3, 4].map((n) => 40 * DAY - n);
+  const decision = await decide({
+    job: { status: ChainStatus.Proven, lockedAt: 40 * DAY - 160, deadline: 3_760 },
+    time: 40 * DAY,
+    lost,
+  });
+  expect(decision).toMatchObject({ kind: "opened" });
+});
 
 const calldata = () => decodeFunctionData({ abi: inferenceEscrowAbi, data: sent[0]?.data as Hex }).args;
 
