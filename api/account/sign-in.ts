@@ -3,14 +3,21 @@ import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from "node:crypto"
 import type pg from "pg";
 import {
   type Address,
+  compactSignatureToSignature,
   encodeDeployData,
+  encodeFunctionData,
   erc6492SignatureValidatorAbi,
   erc6492SignatureValidatorByteCode,
   type Hex,
   hashMessage,
+  isErc6492Signature,
   isHex,
   numberToHex,
+  parseAbi,
+  parseCompactSignature,
   recoverMessageAddress,
+  serializeSignature,
+  size,
 } from "viem";
 import { parseSiweMessage, validateSiweMessage } from "viem/siwe";
 import { type Rpc, RpcError } from "../chain/rpc.ts";
@@ -160,9 +167,14 @@ function checkMessage(message: string, { origin, chainId }: Audience): { address
 /** Whether an ordinary account signed, which is computed here. */
 async function isOwnSignature(address: Address, { message, signature }: SignIn): Promise<boolean> {
   try {
-    return (await recoverMessageAddress({ message, signature })) === address;
+    // Some wallets sign in 64 bytes (EIP-2098).
+    const whole =
+      size(signature) === 64
+        ? serializeSignature(compactSignatureToSignature(parseCompactSignature(signature)))
+        : signature;
+    return (await recoverMessageAddress({ message, signature: whole })) === address;
   } catch {
-    // Not the 65 bytes of an ordinary account: a contract wallet's signature can have any form.
+    // Not the signature of an ordinary account: a contract wallet's can have any form.
     return false;
   }
 }
@@ -172,6 +184,8 @@ function originOf(uri: string): string | null {
 }
 
 // ---------------------------------------------------------------- contract wallets
+
+const erc1271Abi = parseAbi(["function isValidSignature(bytes32 hash, bytes signature) view returns (bytes4)"]);
 
 /** Enough to deploy a wallet and to check a passkey's signature in it; a node runs it in some ten milliseconds. */
 const GAS = 3_000_000;
@@ -205,14 +219,13 @@ export class ContractSignatures {
     this.#count(nonce, from);
     await this.#enter();
     try {
-      const data = encodeDeployData({
-        abi: erc6492SignatureValidatorAbi,
-        bytecode: erc6492SignatureValidatorByteCode,
-        args: [address, hashMessage(message), signature],
-      });
-      const call = { data, gas: numberToHex(GAS) };
-      const result = await this.#rpc.request<Hex>("eth_call", [call, "latest"], TIMEOUT_MS);
-      return isHex(result) && result.length > 2 && BigInt(result) === 1n;
+      const hash = hashMessage(message);
+      const { yes, ...call } = isErc6492Signature(signature)
+        ? deployedAnd(address, hash, signature)
+        : asked(address, hash, signature);
+      const question = { ...call, gas: numberToHex(GAS) };
+      const result = await this.#rpc.request<Hex>("eth_call", [question, "latest"], TIMEOUT_MS);
+      return isHex(result) && result.length > 2 && BigInt(result) === yes;
     } catch (error) {
       // The code reverted or used up its gas.
       if (error instanceof RpcError) return false;
@@ -254,6 +267,26 @@ export class ContractSignatures {
     await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
 }
+
+/** A call, and the answer that means yes. */
+type Question = { to?: Address; data: Hex; yes: bigint };
+
+/** Asks the contract (ERC-1271). Its signature can be empty: a Safe's is, where its owners have approved the message on chain. */
+const asked = (address: Address, hash: Hex, signature: Hex): Question => ({
+  to: address,
+  data: encodeFunctionData({ abi: erc1271Abi, functionName: "isValidSignature", args: [hash, signature] }),
+  yes: BigInt(`0x1626ba7e${"0".repeat(56)}`),
+});
+
+/** Asks the contract that the signature would deploy (ERC-6492). */
+const deployedAnd = (address: Address, hash: Hex, signature: Hex): Question => ({
+  data: encodeDeployData({
+    abi: erc6492SignatureValidatorAbi,
+    bytecode: erc6492SignatureValidatorByteCode,
+    args: [address, hash, signature],
+  }),
+  yes: 1n,
+});
 
 const tooMany = (what: string) =>
   new ApiError("rate_limited", `${what}; try again in a minute.`, { details: { retry_after: 60 } });

@@ -1,5 +1,5 @@
 /** Signing in with a contract's signature runs a client's code on the node: how much of it, and how often. */
-import type { Hex } from "viem";
+import { decodeFunctionData, type Hex, hashMessage, parseAbi, serializeErc6492Signature } from "viem";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ContractSignatures } from "../../api/account/sign-in.ts";
 import { RpcError, RpcUnreachable } from "../../api/chain/rpc.ts";
@@ -9,7 +9,12 @@ const signIn = { message: "Sign in", signature: "0xdead" as Hex, from: "192.0.2.
 /** As the service issues them: good for ten minutes. */
 const nonce = (i: number) => (Math.floor(Date.now() / 1000) + 600).toString(16) + i.toString(16).padStart(56, "0");
 
-type Call = { gas: Hex; data: Hex };
+/** What a contract answers to a good signature (ERC-1271), and the code that deploys one first (ERC-6492). */
+const YES: Hex = `0x1626ba7e${"0".repeat(56)}`;
+const YES_DEPLOYED: Hex = `0x${"0".repeat(63)}1`;
+const deploying = serializeErc6492Signature({ address: WALLET, data: "0x12", signature: "0xdead" });
+
+type Call = { to?: Hex; gas: Hex; data: Hex };
 let calls: Call[];
 let answer: () => Promise<Hex>;
 let signatures: ContractSignatures;
@@ -17,7 +22,7 @@ let signatures: ContractSignatures;
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["Date"], now: 1_800_000_000_000 });
   calls = [];
-  answer = async () => `0x${"0".repeat(63)}1`;
+  answer = async () => YES;
   const request = async (_method: string, [call]: readonly unknown[]) => {
     calls.push(call as Call);
     return answer();
@@ -30,6 +35,26 @@ describe("a contract's signature", () => {
   it("is asked for with little gas", async () => {
     expect(await signatures.verify(WALLET, nonce(1), signIn)).toBe(true);
     expect(Number(calls[0]?.gas)).toBeLessThanOrEqual(3_000_000);
+  });
+
+  it.each<[string, Hex]>([
+    ["of some bytes", "0xdead"],
+    ["that is empty, as a Safe's is", "0x"],
+    ["of 64 bytes", `0x${"ab".repeat(64)}`],
+  ])("%s is the contract's own to judge", async (_, signature) => {
+    expect(await signatures.verify(WALLET, nonce(1), { ...signIn, signature })).toBe(true);
+    expect(calls[0]?.to).toBe(WALLET);
+    const abi = parseAbi(["function isValidSignature(bytes32, bytes)"]);
+    const { args } = decodeFunctionData({ abi, data: calls[0]?.data as Hex });
+    expect(args).toEqual([hashMessage(signIn.message), signature]);
+    answer = async () => YES_DEPLOYED;
+    expect(await signatures.verify(WALLET, nonce(2), { ...signIn, signature })).toBe(false);
+  });
+
+  it("of a contract that is not there yet is judged where it would be", async () => {
+    answer = async () => YES_DEPLOYED;
+    expect(await signatures.verify(WALLET, nonce(1), { ...signIn, signature: deploying })).toBe(true);
+    expect(calls[0]).not.toHaveProperty("to");
   });
 
   it.each<[string, () => Promise<Hex>]>([
@@ -73,7 +98,7 @@ describe("tries", () => {
       most = Math.max(most, ++running);
       await new Promise((resolve) => setImmediate(resolve));
       running -= 1;
-      return "0x01";
+      return YES;
     };
     const tries = Array.from({ length: 40 }, (_, i) =>
       signatures.verify(WALLET, nonce(i), { ...signIn, from: `${i}` }),

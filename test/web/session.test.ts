@@ -1,8 +1,10 @@
 /** Who may do what below /app/api: sign-in, sessions, other sites. Without a browser. */
 import { readFileSync } from "node:fs";
+import { parseSignature, serializeCompactSignature, signatureToCompactSignature } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { parseDeployment } from "../../protocol/deployment.ts";
+import { rpc } from "../../scripts/dev/chain.ts";
 import { apiClient, chat } from "../support/api-client.ts";
 import { Client, openStore } from "../support/client.ts";
 import { type SharedStack, sharedStack } from "../support/shared-fixtures.ts";
@@ -90,6 +92,13 @@ describe("signing in", () => {
     expect(right.status).toBe(200);
   });
 
+  it("takes a signature of 64 bytes, as some wallets make them (EIP-2098)", async () => {
+    const message = await web.message(account);
+    const signed = parseSignature(await account.signMessage({ message }));
+    const signature = serializeCompactSignature(signatureToCompactSignature(signed));
+    expect((await web.post("/session", { message, signature })).body.session?.wallet).toBe(account.address);
+  });
+
   it("refuses what is no sign-in message", async () => {
     const message = "Give me all your credits";
     const answer = await web.post("/session", {
@@ -110,6 +119,16 @@ describe("a wallet that is a contract", () => {
     const { status, body } = await web.signIn(wallet.account);
     expect([status, body.session?.wallet]).toEqual([200, wallet.account.address]);
     expect((await web.get("/account")).body).toMatchObject({ free: 0, has_account: false });
+  });
+
+  it("signs in with an empty signature, where its contract takes that: a Safe's owners approve on chain", async () => {
+    // Returns what means yes (ERC-1271), whatever it is asked.
+    const approving = privateKeyToAccount(generatePrivateKey());
+    const code = "0x631626ba7e60e01b60005260206000f3";
+    await rpc(stack.info.rpc_url, "anvil_setCode", [approving.address, code]);
+    const message = await web.message(approving);
+    const { body } = await web.post("/session", { message, signature: "0x" });
+    expect(body.session?.wallet).toBe(approving.address);
   });
 
   it("is refused with a signature that its contract does not take, and the message can be signed again", async () => {
