@@ -12,6 +12,7 @@ import { richAccount } from "../support/gas.ts";
 import { mined } from "../support/mined.ts";
 import { it as base } from "./support/browser.ts";
 import type { Visitor } from "./support/visitor.ts";
+import { TestWallet } from "./support/wallet.ts";
 
 const account = privateKeyToAccount(generatePrivateKey());
 /** `visitor` is signed in. `other` is not: its wallet has no gas. */
@@ -67,6 +68,53 @@ describe("what goes wrong with", () => {
       await openConnected(visitor);
       await visitor.wallet.selectAccount(privateKeyToAccount(generatePrivateKey()));
       await visitor.sees("Another account is selected in your wallet");
+    });
+
+    it("that says in words of its own, without a code, that it does not know the chain is asked to add it", async ({
+      visitor,
+      stack,
+    }) => {
+      await openConnected(visitor);
+      await visitor.wallet.switchTo(1);
+      await visitor.sees("Your wallet is on another chain");
+      visitor.wallet.throws.set("wallet_switchEthereumChain", { message: "Die Kette wird nicht unterstützt" });
+      await visitor.press(/^Switch to/);
+      await visitor.page.getByText("Your wallet is on another chain").waitFor({ state: "detached" });
+      const added = visitor.wallet.asked.find(({ method }) => method === "wallet_addEthereumChain");
+      expect(added?.params).toMatchObject([{ chainId: `0x${stack.info.chain_id.toString(16)}` }]);
+    });
+
+    it.for([
+      ["a bare string", "User denied message signature"],
+      ["another code and words", { code: -32603, message: "Transaction was rejected by user" }],
+    ] as const)("whose owner declines with %s has declined", async ([, thrown], { visitor }) => {
+      await openConnected(visitor);
+      visitor.wallet.throws.set("eth_sendTransaction", thrown);
+      await withdraw(visitor, 1);
+      await visitor.sees("Nothing was signed or sent.");
+    });
+
+    it("that throws a bare string is quoted", async ({ visitor }) => {
+      await openConnected(visitor);
+      visitor.wallet.throws.set("eth_sendTransaction", "The vault is closed today");
+      await withdraw(visitor, 1);
+      await visitor.sees("The vault is closed today");
+    });
+
+    it.for([
+      ["and announces itself", false],
+      ["and tells nobody", true],
+    ] as const)("that comes late, %s, is found", async ([, silent], { stack, browser }) => {
+      const context = await browser.newContext();
+      await new TestWallet(stack, account).install(context, { late: true, silent });
+      const page = await context.newPage();
+      await page.route("**/app/api/demo", (route) => route.fulfill({ json: { api_key: null, private_key: null } }));
+      await page.goto(stack.info.app_url);
+      await page.getByText("No wallet found in this browser").waitFor();
+      await page.evaluate("window.__appear()");
+      await page.getByRole("button", { name: silent ? "Sign in with wallet" : "Sign in with Test Wallet" }).click();
+      await page.getByRole("button", { name: "Sign out" }).waitFor();
+      await context.close();
     });
 
     it("is missed where there is none, and no demo account to go on with", async ({ stack, browser }) => {

@@ -5,7 +5,10 @@ import { createWalletClient, type Hex, http, type PrivateKeyAccount, type RpcErr
 import type { KnownStack } from "../../support/api-client.ts";
 
 type Request = { method: string; params?: unknown[] };
-type Reply = { result: unknown } | { error: { code: number; message: string; data?: unknown } };
+type Reply = { result: unknown } | { thrown: unknown } | { error: { code: number; message: string; data?: unknown } };
+
+/** How a wallet comes into the page; at once and announced, by default. */
+export type WalletKind = { late: boolean; silent: boolean };
 
 /** What a wallet says when its owner presses "reject" (EIP-1193). */
 const REJECTED = { code: 4001, message: "User rejected the request." };
@@ -20,6 +23,8 @@ export class TestWallet {
   chainId: number;
   /** Refuses the next request of one of these methods. */
   readonly refuses = new Set<string>();
+  /** Throws this, as it is, at the next request of the method: not every wallet throws errors. */
+  readonly throws = new Map<string, unknown>();
   /** What it was asked to sign or send, in order. */
   readonly asked: Request[] = [];
   /** Sends the account's transactions, where it cannot itself: a contract's owner does. */
@@ -48,6 +53,7 @@ export class TestWallet {
     this.account = this.#owner;
     this.chainId = this.#stack.info.chain_id;
     this.refuses.clear();
+    this.throws.clear();
     this.asked.length = 0;
     this.read.clear();
     this.beforeSending = async () => {};
@@ -61,7 +67,8 @@ export class TestWallet {
   }
 
   /** Puts the wallet into every page of the context. */
-  async install(context: BrowserContext): Promise<void> {
+  async install(context: BrowserContext, kind?: WalletKind): Promise<void> {
+    if (kind !== undefined) await context.addInitScript(`window.__walletKind = ${JSON.stringify(kind)}`);
     await context.exposeFunction("__wallet", (request: Request) => this.#answer(request));
     await context.addInitScript({ path: fileURLToPath(new URL("./page-wallet.mjs", import.meta.url)) });
     context.on("page", (page) => this.#pages.push(page));
@@ -91,6 +98,13 @@ export class TestWallet {
   }
 
   async #answer(request: Request): Promise<Reply> {
+    const { method, params = [] } = request;
+    if (this.throws.has(method)) {
+      const thrown = this.throws.get(method);
+      this.throws.delete(method);
+      this.asked.push({ method, params });
+      return { thrown };
+    }
     try {
       return { result: await this.#handle(request) };
     } catch (error) {
@@ -113,6 +127,8 @@ export class TestWallet {
         return `0x${this.chainId.toString(16)}`;
       case "wallet_switchEthereumChain":
         await this.switchTo(Number((params[0] as { chainId: Hex }).chainId));
+        return null;
+      case "wallet_addEthereumChain":
         return null;
       case "wallet_requestPermissions":
       case "wallet_revokePermissions":

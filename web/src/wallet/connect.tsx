@@ -1,6 +1,6 @@
 /** Connecting the browser's wallet to the page, and signing in with it. */
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useEffect, useState } from "react";
+import { useEffect, useState, useSyncExternalStore } from "react";
 import { createSiweMessage } from "viem/siwe";
 import { type Connector, useConnect, useConnectors } from "wagmi";
 import { connect, getConnection, signMessage } from "wagmi/actions";
@@ -19,9 +19,22 @@ import { inWords } from "./use-wallet.ts";
 function useWallets(): { connectors: readonly Connector[]; none: boolean } {
   const all = useConnectors().filter((connector) => connector.id !== DEMO_WALLET);
   const announced = all.filter((connector) => connector.id !== "injected");
-  const injected = "ethereum" in window;
+  const injected = useSyncExternalStore(watchInjected, () => "ethereum" in window);
   const connectors = announced.length > 0 ? announced : injected ? all : [];
   return { connectors, none: connectors.length === 0 };
+}
+
+/** So often a page looks whether a wallet has come that announces itself to nobody. */
+const LOOK_MS = 500;
+
+/** Wallets put themselves into the page when they are ready, which can be long after it: with an event that some of them send, or without. */
+function watchInjected(changed: () => void): () => void {
+  window.addEventListener("ethereum#initialized", changed);
+  const timer = setInterval(changed, LOOK_MS);
+  return () => {
+    window.removeEventListener("ethereum#initialized", changed);
+    clearInterval(timer);
+  };
 }
 
 /** Stands in place of a page until somebody signs in; `reason` says what for. */

@@ -20,6 +20,7 @@ import { NotMined } from "../../../protocol/receipt.ts";
 import { app } from "../data/app.ts";
 import { type Told, tellFailure } from "../data/told.ts";
 import { momentOf, units } from "../ui/format.ts";
+import { saidBy, wasDeclined } from "./declined.ts";
 import { Replaced } from "./mined.ts";
 
 /** The contracts' and the token's errors (ERC-6093) by name. */
@@ -105,11 +106,9 @@ export function tell(error: unknown): Told {
   if (error instanceof NotMined) {
     return { title: "Not mined", text: `The ${error.message}. Your wallet shows what became of it.` };
   }
+  if (wasDeclined(error)) return { title: "Declined in the wallet", text: "Nothing was signed or sent.", quiet: true };
   if (!(error instanceof BaseError)) return tellFailure(error);
 
-  if (hasCode(error, 4001) || named(error, "UserRejectedRequestError")) {
-    return { title: "Declined in the wallet", text: "Nothing was signed or sent.", quiet: true };
-  }
   if (hasCode(error, -32002)) {
     return {
       title: "The wallet is waiting",
@@ -134,7 +133,11 @@ export function tell(error: unknown): Told {
   if (/ChainMismatch|ConnectorChainMismatch/.test(namesOf(error))) {
     return { title: "Wrong chain", text: "The wallet is on another chain. Switch it and try again." };
   }
-  return { title: "The wallet reported an error", text: shortened(error.details || error.shortMessage) };
+  // viem has no words for what is no error, such as a bare string.
+  return {
+    title: "The wallet reported an error",
+    text: shortened(error.details || saidBy(error) || error.shortMessage),
+  };
 }
 
 /** Nodes and wallets quote whole transactions: the first sentence says what is wrong. */

@@ -1,7 +1,7 @@
-import { useQuery } from "@tanstack/react-query";
+import { useMutation, useQuery } from "@tanstack/react-query";
 import { type ReactNode, Suspense, useEffect } from "react";
 import { Outlet, useLocation } from "react-router";
-import { useSwitchChain, WagmiContext } from "wagmi";
+import { WagmiContext } from "wagmi";
 import { reconnect } from "wagmi/actions";
 import { PATHS } from "../../../shared/web-paths.ts";
 import { app } from "../data/app.ts";
@@ -12,6 +12,7 @@ import { Loaded, Skeleton } from "../ui/loaded.tsx";
 import { Notice, Page } from "../ui/page.tsx";
 import { walletConfig } from "./config.ts";
 import { SignInPanel, WalletFailure } from "./connect.tsx";
+import { switchToOurChain } from "./transact.ts";
 import { useWallet } from "./use-wallet.ts";
 
 /** What stands in place of a page, and of those below it, until somebody is signed in: its title, and why to sign in. */
@@ -62,7 +63,7 @@ export function WithWallet({ children }: { children: ReactNode }) {
 
 function WalletNotices() {
   const { wrongChain, otherAccount, address, session } = useWallet();
-  const switching = useSwitchChain();
+  const switching = useMutation({ mutationFn: switchToOurChain });
   return (
     <>
       {session && wrongChain ? (
@@ -70,11 +71,7 @@ function WalletNotices() {
           tone="warn"
           title="Your wallet is on another chain"
           actions={
-            <Button
-              kind="primary"
-              busy={switching.isPending}
-              onClick={() => switching.mutate({ chainId: app.chain_id })}
-            >
+            <Button kind="primary" busy={switching.isPending} onClick={() => switching.mutate()}>
               Switch to {app.chain_name}
             </Button>
           }

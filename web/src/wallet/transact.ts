@@ -1,6 +1,8 @@
 import type { Abi, Address } from "viem";
+import { addChain } from "viem/actions";
 import { getConnection, switchChain } from "wagmi/actions";
 import { walletConfig } from "./config.ts";
+import { codeOf, wasDeclined } from "./declined.ts";
 import type { ContractCall, Progress } from "./send.ts";
 
 /** Who sends, and who hears how far it is. */
@@ -17,8 +19,28 @@ export async function readyWallet(account: Address): Promise<void> {
       `The wallet uses ${address}, but you are signed in as ${account}. Switch the account in your wallet, or sign in again.`,
     );
   }
+  if (chainId !== walletConfig.chains[0].id) await switchToOurChain();
+}
+
+/** Codes that say nothing: of an internal error, and of any error of a server. */
+const MEANINGLESS = new Set([-32603, -32000]);
+
+/**
+ * Asks the wallet to switch to the settlement chain. wagmi has a wallet add the chain that says with a code that it does not know it (4902). Some
+ * say it in words of their own: whatever was not declined, and has no code that means something else, may mean that.
+ */
+export async function switchToOurChain(): Promise<void> {
   const [chain] = walletConfig.chains;
-  if (chainId !== chain.id) await switchChain(walletConfig, { chainId: chain.id });
+  try {
+    await switchChain(walletConfig, { chainId: chain.id });
+  } catch (error) {
+    const code = codeOf(error);
+    if (wasDeclined(error) || (code !== null && !MEANINGLESS.has(code))) throw error;
+    await addChain(walletConfig.getClient(), { chain }).catch((refused) => {
+      throw wasDeclined(refused) ? refused : error;
+    });
+    await switchChain(walletConfig, { chainId: chain.id });
+  }
 }
 
 /**

@@ -1,0 +1,27 @@
+/** What wallets throw, in whatever form: an error of viem's around it, a plain object, or a bare string. */
+
+/** From the error that was thrown to what is at its bottom. */
+export function* causesOf(error: unknown): Generator<unknown> {
+  for (let cause = error; cause !== undefined && cause !== null; cause = (cause as { cause?: unknown }).cause)
+    yield cause;
+}
+
+/** The code that the wallet itself gave, if it gave one: what stands around it has codes of its own. */
+export function codeOf(error: unknown): number | null {
+  const code = ([...causesOf(error)].at(-1) as { code?: unknown } | undefined)?.code;
+  return typeof code === "number" ? code : null;
+}
+
+/** The wallet's own words. */
+export function saidBy(error: unknown): string {
+  const said = [...causesOf(error)].at(-1);
+  return typeof said === "string" ? said : String((said as { message?: unknown } | undefined)?.message ?? "");
+}
+
+/** How wallets say without the code for it (EIP-1193: 4001) that their owner declined. */
+const DECLINED =
+  /\buser (has )?(denied|rejected|declined|cancell?ed)|(denied|rejected|declined|cancell?ed) by (the )?user/i;
+
+/** Whether the wallet's owner declined. */
+export const wasDeclined = (error: unknown): boolean =>
+  [...causesOf(error)].some((cause) => (cause as { code?: unknown }).code === 4001) || DECLINED.test(saidBy(error));
