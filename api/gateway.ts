@@ -309,7 +309,7 @@ export async function startGateway(
     jobReader,
     webhooks,
     metrics,
-    chat: { jobs, directory, idempotency, abandoned, docsUrl: config.DOCS_URL, runs, phase },
+    chat: { jobs, directory, idempotency, abandoned, reader: pool, docsUrl: config.DOCS_URL, runs, phase },
     desk,
     phase,
     stop,

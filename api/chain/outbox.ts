@@ -157,3 +157,24 @@ export class Outbox {
     }));
   }
 }
+
+/**
+ * The transactions that settlements are in, of all signers, by job: the mined one, otherwise the newest variant. Of jobs that settle now: what
+ * was mined long ago is pruned.
+ */
+export async function settlementsSent(reader: Pick<pg.Pool, "query">, jobIds: readonly Hex[]): Promise<Map<Hex, Hex>> {
+  if (jobIds.length === 0) return new Map();
+  const { rows } = await reader.query<{ jobId: Hex; hash: Hex }>({
+    name: "outbox-settlements",
+    text: `SELECT item->>'jobId' AS "jobId", COALESCE(t.mined_hash, v.hash) AS hash FROM chain_transaction t
+           CROSS JOIN LATERAL jsonb_array_elements(t.items) item
+           CROSS JOIN LATERAL (SELECT hash FROM chain_transaction_variant WHERE signer = t.signer AND nonce = t.nonce
+             ORDER BY created_at DESC LIMIT 1) v
+           WHERE (t.mined_hash IS NULL OR t.mined_hash <> $2 AND t.created_at > now() - interval '10 minutes')
+             AND item->>'kind' = 'complete' AND item->>'jobId' = ANY($1)
+           ORDER BY t.created_at`,
+    values: [jobIds, VOID],
+  });
+  // One that was sent again is in the last of them.
+  return new Map(rows.map(({ jobId, hash }) => [jobId, hash]));
+}

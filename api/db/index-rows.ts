@@ -42,6 +42,8 @@ export const JOB = {
   settlementTx: column<Hex | null>(),
   disputedAt: column<number | null>(),
   disputeTx: column<Hex | null>(),
+  /** Its worker was shown to have signed two answers for it. */
+  equivocated: column<boolean>(),
   settlementBlock: column<number | null>(),
   /** 32 bytes; `toProofHash` gives the API's form. */
   proofHash: column<Hex | null>(),

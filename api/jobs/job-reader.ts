@@ -9,10 +9,12 @@ import type { JobState } from "../../protocol/job-status.ts";
 import type { Completion } from "../../protocol/messages.ts";
 import { creditsOf, usdgValue } from "../../protocol/money.ts";
 import type { Cipher } from "../../shared/cipher.ts";
+import { settlementsSent } from "../chain/outbox.ts";
 import { getJob, getJobs, ifIndexed, type JobQuery, type JobRow, listJobs, walksUp } from "../db/index-reads.ts";
 import { findJob, findJobs, type JobStore, ownJobs, type StoredJob } from "../db/jobs.ts";
+import type { Reader } from "../db/pool.ts";
 import { ApiError, quoted } from "../errors.ts";
-import type { jobSchema } from "../schemas/resources.ts";
+import type { jobSchema, REFUND_REASONS } from "../schemas/resources.ts";
 
 /** The Job resource of the specification. */
 export type JobObject = z.infer<typeof jobSchema>;
@@ -70,8 +72,15 @@ export function jobObject(row: JobRow | null, stored: StoredJob | null, escrow: 
       total_tokens: prompt === null || output === null ? null : prompt + output,
     },
     ...(status === "failed" && row?.failureReason && { failure_reason: row.failureReason }),
+    ...(status === "refunded" && { refund_reason: refundReason(row) }),
     ...(row !== null && compensationOf(row)),
   };
+}
+
+/** Why a refunded job was: the specification has this state for timeouts, the contract also for what it gives back after a proof or a charge. */
+function refundReason(row: JobRow | null): (typeof REFUND_REASONS)[number] {
+  if (row?.disputeTx) return "dispute";
+  return row?.equivocated ? "equivocation" : "timeout";
 }
 
 /** What operator and treasury give back of the charge; no field where nothing is due. */
@@ -146,7 +155,8 @@ export class JobReader {
   async get(jobId: string, wallet: string): Promise<FoundJob> {
     const id = fromApiJobId(jobId);
     if (id !== null) {
-      const [stored, row] = await Promise.all([findJob(this.#pool, id), this.indexed(id)]);
+      const [found, row] = await Promise.all([findJob(this.#pool, id), this.indexed(id)]);
+      const [stored = null] = await withSettlements(this.#pool, found === null ? [] : [found]);
       const job = jobObject(row, stored, this.#escrow);
       if (job !== null && (row?.wallet ?? stored?.wallet) === wallet.toLowerCase()) return { job, stored, row };
     }
@@ -185,7 +195,7 @@ export class JobReader {
         rows.flatMap(({ id }) => (ownOf.has(id) ? [] : [id])),
       ),
     ]);
-    for (const job of moreOwn) ownOf.set(toApiJobId(job.jobId), job);
+    for (const job of await withSettlements(this.#pool, [...own, ...moreOwn])) ownOf.set(toApiJobId(job.jobId), job);
     const known = new Map(moreRows.map((row) => [row.id, row]));
 
     // Each source is whole as far as it was read. Where the index has the last own job, it has those beyond it, too.
@@ -208,6 +218,16 @@ export class JobReader {
     const cursor = jobs.length > limit ? (data.at(-1)?.job.id ?? null) : (horizon ?? null);
     return { data: up ? data.reverse() : data, cursor };
   }
+}
+
+/** The rows, those that settle with the transaction on its way: the reply named it. */
+export async function withSettlements(reader: Reader, jobs: readonly StoredJob[]): Promise<StoredJob[]> {
+  const settling = jobs.filter(({ state, settlementTx }) => state === "settling" && settlementTx === null);
+  const sent = await settlementsSent(
+    reader,
+    settling.map(({ jobId }) => jobId),
+  );
+  return jobs.map((job) => ({ ...job, settlementTx: job.settlementTx ?? sent.get(job.jobId) ?? null }));
 }
 
 /** An answer as it was delivered, read back from the store. */

@@ -7,13 +7,14 @@ import type { Directory } from "../chain/directory.ts";
 import type { AbandonedRequests } from "../db/abandoned-requests.ts";
 import type { EarlierClaim, IdempotencyStore } from "../db/idempotency.ts";
 import type { StoredJob } from "../db/jobs.ts";
+import type { Reader } from "../db/pool.ts";
 import { ApiError, unavailable } from "../errors.ts";
 import { admit, idTaken, type PlannedJob, planJob, type RequestAuthorization } from "../jobs/admission.ts";
 import { Answer, SentText } from "../jobs/answer.ts";
 import { AUTHORIZATION_HEADER, parseAuthorization, unauthorizable } from "../jobs/authorization.ts";
 import type { JobContext } from "../jobs/context.ts";
 import { type CompletedJob, JobRun, type RunningJobs, Timings } from "../jobs/job.ts";
-import { readAnswer } from "../jobs/job-reader.ts";
+import { readAnswer, withSettlements } from "../jobs/job-reader.ts";
 import { type ChatBody, parseChatBody, sizeOf } from "./chat-request.ts";
 import {
   ChunkWriter,
@@ -35,6 +36,8 @@ type ChatDependencies = {
   directory: Directory;
   idempotency: IdempotencyStore;
   abandoned: AbandonedRequests;
+  /** The gateway's tables. */
+  reader: Reader;
   docsUrl: string;
   runs: RunningJobs;
   /** Once it stops, running jobs are finished and new ones go elsewhere; none is taken before an earlier process's transactions have ended. */
@@ -118,7 +121,10 @@ async function answerOnce(
     }
     const isClaimed = () => idempotency.isClaimed(wallet, key, claim.jobId);
     const job = await request.kept.whileWaiting((signal) => earlierAnswer(jobs, claim, isClaimed, signal));
-    if (job !== null) return replayAnswer(jobs, job, body, response);
+    if (job !== null) {
+      const [shown = job] = await withSettlements(dependencies.reader, [job]);
+      return replayAnswer(jobs, shown, body, response);
+    }
     // The chain takes an id once, also when its job came to nothing.
     if (await isUsed()) throw idTaken(jobId);
     await idempotency.release(wallet, key, claim.jobId);

@@ -18,6 +18,8 @@ const creditsNumber = (description: string, example: number) =>
     .min(0)
     .meta({ description, examples: [example] });
 
+export const REFUND_REASONS = ["timeout", "dispute", "equivocation"] as const;
+
 export const jobSchema = z
   .object({
     id: jobId,
@@ -32,7 +34,11 @@ export const jobSchema = z
     completed_at: timestamp.nullable(),
     on_chain: z.object({
       escrow_tx: txHash.nullable().meta({ description: "Transaction that locked the credits." }),
-      settlement_tx: txHash.nullable().meta({ description: "Transaction that paid the worker." }),
+      settlement_tx: txHash
+        .nullable()
+        .meta({
+          description: "Transaction that pays the worker; while the job is `settling`, the one that is on its way.",
+        }),
       escrow_address: address.meta({ description: "The escrow contract." }),
       block_number: z.int().min(0).nullable().meta({ description: "Block of the settlement." }),
       proof_hash: contentHash.nullable().meta({ description: "SHA-256 of the answer, as the worker signed it." }),
@@ -50,6 +56,14 @@ export const jobSchema = z
           "Why a failed job has no answer, as the operator states it on chain. `routing_failed`: no worker took it. `worker_failed`: its " +
           "worker gave no whole answer. `hash_mismatch`: the text that arrived is not the one its worker signed. `answer_lost`: the service " +
           "could not deliver the answer. `cancelled`: the client left before there was one. Only of a failed job, seconds after its end.",
+      }),
+    refund_reason: z
+      .enum(REFUND_REASONS)
+      .optional()
+      .meta({
+        description:
+          "Why a job is refunded. `timeout`: no worker completed it in time. `dispute`: a dispute ended with its credits going back, and " +
+          "`compensation` says what is paid of a charge. `equivocation`: its worker signed two answers. Only of a refunded job.",
       }),
     compensation: z
       .object({

@@ -142,6 +142,20 @@ async function askedEarly() {
 describe("before the settlement", () => {
   afterEach(() => mining(true));
 
+  it("the job shows the transaction that is on its way, which then settles it", async () => {
+    const { id, text } = await unsettledJob();
+    await text;
+    const settling = await eventually(
+      () => scene.job(id),
+      ({ body }) => body.status !== "settling" || body.on_chain.settlement_tx !== null,
+    );
+    expect(settling.body).toMatchObject({ status: "settling", on_chain: { block_number: null } });
+    const { settlement_tx } = settling.body.on_chain;
+    expect(settling.headers.get("x-service-settlement-tx")).toBe(settlement_tx);
+    await mining(true);
+    expect((await becomes(id, "settled")).body.on_chain.settlement_tx).toBe(settlement_tx);
+  });
+
   it("a request waits for it and then opens the dispute", async () => {
     let asked = await askedEarly();
     for (let round = 1; asked === null && round < ROUNDS; round++) asked = await askedEarly();
@@ -184,7 +198,7 @@ describe("a ruling", () => {
     expect(await credits()).toBe(before - 8);
     await vote(id, Ruling.WorkerAtFault);
     const { body } = await becomes(id, "refunded");
-    expect(body).toMatchObject({ credits_charged: 0, usdg_value: 0 });
+    expect(body).toMatchObject({ credits_charged: 0, usdg_value: 0, refund_reason: "dispute" });
     expect(body.on_chain.settlement_tx).not.toBeNull();
     expect(await credits()).toBe(before);
     expect((await scene.api.get("/v1/jobs?status=refunded")).body.data[0]).toEqual(body);
@@ -322,13 +336,14 @@ describe("a worker that proves an answer on chain and does not deliver it", () =
 it("silence of the arbiters leaves the charge, and the client gets the protocol fee back", async () => {
   const { id } = await settledElsewhere();
   await scene.dispute(id);
-  const before = await claimable();
   await scene.rpc("evm_increaseTime", [DAY]);
   await scene.rpc("evm_mine");
   // Nobody calls `expire`: the gateway does.
-  expect((await becomes(id, "settled")).body).toMatchObject({ credits_charged: 8 });
-  // 10 % of 8 credits is less than a credit: it waits as tokens for the wallet.
-  expect((await claimable()) - before).toBe(8_000n);
+  expect((await becomes(id, "settled")).body).toMatchObject({
+    credits_charged: 8,
+    // 10 % of 8 credits is less than a credit: it waits as tokens for the wallet.
+    compensation: { credits_due: 0.8, credits_paid: 0.8, credits_outstanding: 0 },
+  });
 });
 
 it("what the treasury still owes after a ruling is paid as soon as it can, without anybody's call", async () => {
@@ -357,15 +372,6 @@ it("what the treasury still owes after a ruling is paid as soon as it can, witho
   );
   expect(paid.body.compensation).toEqual({ credits_due: 8, credits_paid: 8, credits_outstanding: 0 });
 });
-
-/** Token units that wait for the client's wallet. */
-const claimable = () =>
-  scene.chain.client.readContract({
-    address: scene.contract("InferenceEscrow") as Hex,
-    abi: inferenceEscrowAbi,
-    functionName: "claimableOf",
-    args: [scene.client.account.address],
-  });
 
 /** A settled job of the worker that no ruling has slashed. */
 const settledElsewhere = () => scene.settledJob(SLOW);

@@ -1,5 +1,8 @@
 /** Pages of a wallet's jobs while the index is behind the gateway: a client reads its own writes, each job once, newest first. */
+import type { Hex } from "viem";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
+import type { Operation } from "../../../api/chain/operations.ts";
+import { Outbox } from "../../../api/chain/outbox.ts";
 import type { JobQuery } from "../../../api/db/index-reads.ts";
 import type { StoredState } from "../../../api/db/jobs.ts";
 import { answerSeconds, JobReader } from "../../../api/jobs/job-reader.ts";
@@ -18,7 +21,7 @@ const VIEW = `CREATE SCHEMA index; CREATE TABLE index.job (
   ${["model_number", "operator", "credits_locked", "credits_charged", "credits_returned", "credits_compensated", "compensation_paid", "compensation_owed", "attempt"].join(" bigint, ")} bigint,
   ${["credits_per_request", "credits_per_thousand_tokens", "fee_bps", "worker_units", "fee_units", "lock_block"].join(" bigint, ")} bigint,
   ${["acknowledged_at", "answered_at", "proven_at", "finalize_from", "completed_at", "ended_at", "disputed_at"].join(" bigint, ")} bigint,
-  ${["settlement_block", "prompt_tokens", "completion_tokens", "billed_tokens"].join(" bigint, ")} bigint)`;
+  ${["settlement_block", "prompt_tokens", "completion_tokens", "billed_tokens"].join(" bigint, ")} bigint, equivocated boolean)`;
 
 const { pool } = await ownDatabase();
 await pool.query(VIEW);
@@ -45,6 +48,62 @@ async function add(n: number, own: StoredState | null, indexed: string | null, m
   }
   return id;
 }
+
+describe("a job that settles", () => {
+  const tx = (n: number): Hex => `0x${String(n).padStart(64, "0")}`;
+  const settlement = (id: string): Operation => ({
+    kind: "complete",
+    jobId: fromApiJobId(id) as Hex,
+    data: "0x",
+    deadline: 0,
+  });
+  const variant = (n: number) => ({ hash: tx(n), raw: "0x" as Hex, maxFee: 1n, priorityFee: 1n });
+  beforeEach(() => pool.query("TRUNCATE chain_transaction CASCADE"));
+
+  it("shows the transaction that is on its way, alone and in the list, with every fee that it gets", async () => {
+    const [id, other] = [await add(1, "settling", null), await add(2, "settling", "pending")];
+    const outbox = new Outbox(pool, wallet as Hex);
+    await outbox.insert({ nonce: 1, gas: 1n, items: [settlement(other), settlement(id)], variants: [variant(1)] }, []);
+    const shown = async () => (await reader.get(id, wallet)).job.on_chain;
+    expect(await shown()).toMatchObject({ settlement_tx: tx(1), block_number: null });
+    const listed = (await reader.list({ wallet, limit: 10 })).data.map(({ job }) => job.on_chain.settlement_tx);
+    expect(listed).toEqual([tx(1), tx(1)]);
+    await outbox.addVariant(1, variant(2));
+    expect((await shown()).settlement_tx).toBe(tx(2));
+    // Mined with its first fee, and not in the job's row yet.
+    await outbox.markMined(1, tx(1), 7, tx(70));
+    expect((await shown()).settlement_tx).toBe(tx(1));
+    await pool.query("UPDATE job SET state = 'settled', settlement_tx = $2 WHERE job_id = $1", [id, tx(1)]);
+    expect((await shown()).settlement_tx).toBe(tx(1));
+  });
+
+  it("shows none before it is sent, and none of a nonce that another transaction used", async () => {
+    const id = await add(1, "settling", null);
+    const outbox = new Outbox(pool, wallet as Hex);
+    const shown = async () => (await reader.get(id, wallet)).job.on_chain.settlement_tx;
+    await outbox.insert(
+      { nonce: 1, gas: 1n, items: [{ ...settlement(id), kind: "acknowledge" }], variants: [variant(1)] },
+      [],
+    );
+    expect(await shown()).toBeNull();
+    await outbox.insert({ nonce: 2, gas: 1n, items: [settlement(id)], variants: [variant(2)] }, []);
+    await outbox.markMined(2, "0x", 7, null);
+    expect(await shown()).toBeNull();
+  });
+});
+
+it.each([
+  ["a timeout", {}, "timeout"],
+  ["a dispute", { dispute_tx: hash }, "dispute"],
+  ["two answers of its worker", { equivocated: true }, "equivocation"],
+])("a job that was refunded after %s says so", async (_, columns, reason) => {
+  const id = await add(1, "settled", "refunded");
+  for (const [name, value] of Object.entries(columns))
+    await pool.query(`UPDATE index.job SET ${name} = $2 WHERE id = $1`, [fromApiJobId(id), value]);
+  expect((await reader.get(id, wallet)).job).toMatchObject({ status: "refunded", refund_reason: reason });
+  await pool.query("UPDATE index.job SET status = 'settled' WHERE id = $1", [fromApiJobId(id)]);
+  expect((await reader.get(id, wallet)).job).not.toHaveProperty("refund_reason");
+});
 
 type Filters = Omit<JobQuery, "wallet" | "limit">;
 async function page(query: Filters, limit = 10) {

@@ -91,6 +91,8 @@ export type Job = {
   usage: { prompt_tokens: number | null; completion_tokens: number | null; total_tokens: number | null };
   /** Only of a failed job. */
   failure_reason?: FailureReasonName;
+  /** Only of a refunded job. */
+  refund_reason?: "timeout" | "dispute" | "equivocation";
   /** What is given back of the charge; only where something is due. */
   compensation?: { credits_due: number; credits_paid: number; credits_outstanding: number };
 };

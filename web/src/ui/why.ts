@@ -14,15 +14,14 @@ const FAILED: Record<FailureReasonName, Why> = {
   answer_lost: ["answer was not delivered", "The service could not deliver the answer to you."],
   cancelled: ["you left before", "Your connection ended before there was an answer."],
 };
-const REFUNDED: Why = [
-  "ended before a charge",
-  "Its time was over, or a dispute was decided, before it was charged: the contract gave its credits back.",
-];
-const TAKEN_BACK: Why = ["dispute decided for you", "A dispute about its charge was decided for you."];
+const REFUNDED: Record<NonNullable<Job["refund_reason"]>, Why> = {
+  timeout: ["not completed in time", "No worker completed it in time: the contract gave its credits back."],
+  dispute: ["dispute ended for you", "A dispute about it ended with its credits going back to you."],
+  equivocation: ["worker signed two answers", "Its worker signed two answers: the contract gave its credits back."],
+};
 
 /** Why a job ended without a charge, or lost it; null where it did not, or where nobody knows yet. */
-export function whyUncharged({ status, failure_reason, on_chain }: Job): Why | null {
+export function whyUncharged({ status, failure_reason, refund_reason }: Job): Why | null {
   if (status === "failed") return failure_reason === undefined ? null : FAILED[failure_reason];
-  if (status !== "refunded") return null;
-  return on_chain.settlement_tx === null ? REFUNDED : TAKEN_BACK;
+  return refund_reason === undefined ? null : REFUNDED[refund_reason];
 }
