@@ -22,9 +22,37 @@ export const SMALL_BODY = 64 * 1024;
 /** Of the budget, what small bodies always have to themselves. */
 const SMALL_SHARE = 1 / 4;
 
+/** Bytes a second that are received of all bodies that were refused: reading takes the event loop's time too. */
+const REFUSED_RATE = 16 * 1024 * 1024;
+/** Of a refused body so much is still received, so that its client reads the answer. The connection of a longer one is closed. */
+const MOST_REFUSED = 16 * 1024 * 1024;
+/** A shorter pause is kept for the next piece. */
+const SHORTEST_PAUSE_MS = 5;
+
+/** When the next bytes may be read. */
+class Pace {
+  readonly #bytesPerMs: number;
+  #until = 0;
+
+  constructor(bytesPerSecond: number) {
+    this.#bytesPerMs = bytesPerSecond / 1_000;
+  }
+
+  /** Stops the request for as long as these bytes of it may take. */
+  take(request: IncomingMessage, bytes: number): void {
+    const now = performance.now();
+    this.#until = Math.max(this.#until, now) + bytes / this.#bytesPerMs;
+    if (this.#until - now < SHORTEST_PAUSE_MS) return;
+    request.pause();
+    setTimeout(() => request.resume(), this.#until - now);
+  }
+}
+
+const refusedPace = new Pace(REFUSED_RATE);
+
 /** `refuse`: gives the body up; null while its request is being answered. */
 type Body = { client: Client; bytes: number; refuse: (() => void) | null };
-type Client = { name: string; bytes: number; bodies: Set<Body> };
+type Client = { name: string; bytes: number; bodies: Set<Body>; pace: Pace };
 
 /**
  * Bytes that a process holds of request bodies, from their arrival to the end of the answer. A client holds at most its share. Large bodies
@@ -34,15 +62,17 @@ type Client = { name: string; bytes: number; bodies: Set<Body> };
 export class BodyBudget {
   readonly #most: number;
   readonly #mostEach: number;
+  readonly #rateEach: number;
   readonly #clients = new Map<string, Client>();
   #bytes = 0;
   /** Of these, the bytes of bodies that are not small. */
   #large = 0;
 
-  /** `mostEach`: the share of one client. */
-  constructor(most: number, mostEach = most) {
+  /** `mostEach`: the share of one client. `rateEach`: bytes a second at which one client's large bodies are read. */
+  constructor(most: number, mostEach = most, rateEach = Number.POSITIVE_INFINITY) {
     this.#most = most;
     this.#mostEach = mostEach;
+    this.#rateEach = rateEach;
   }
 
   /** Bytes held now. */
@@ -52,7 +82,12 @@ export class BodyBudget {
 
   /** Counts a body that arrives from a client: a wallet, or an address. `refuse` is called when the body is given up. */
   open(name: string, refuse: () => void): Body {
-    const client = this.#clients.get(name) ?? { name, bytes: 0, bodies: new Set<Body>() };
+    const client = this.#clients.get(name) ?? {
+      name,
+      bytes: 0,
+      bodies: new Set<Body>(),
+      pace: new Pace(this.#rateEach),
+    };
     this.#clients.set(name, client);
     const body = { client, bytes: 0, refuse };
     client.bodies.add(body);
@@ -126,7 +161,10 @@ export async function readRequestBody(
 ): Promise<ReadBody> {
   const refused = Promise.withResolvers<never>();
   const body = budget.open(from, () => refused.reject(new BodyRefused("no_room", limit)));
-  const arrival = new Arrival(request, limit, (bytes) => budget.resize(body, bytes));
+  const arrival = new Arrival(request, limit, (size, piece) => {
+    budget.resize(body, size);
+    if (size > SMALL_BODY) body.client.pace.take(request, piece);
+  });
   let bytes: Buffer;
   try {
     bytes = await Promise.race([arrival.whole, refused.promise]);
@@ -180,8 +218,8 @@ class Arrival {
   #buffer: Buffer = Buffer.alloc(0);
   #size = 0;
 
-  /** `onSize` is told how many bytes are held, each time before they are. */
-  constructor(request: IncomingMessage, limit: number, onSize: (bytes: number) => void) {
+  /** `onPiece` is told how many bytes are held with a new piece, before they are, and how many are new. */
+  constructor(request: IncomingMessage, limit: number, onPiece: (size: number, piece: number) => void) {
     this.#request = request;
     const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
     this.whole = promise;
@@ -198,7 +236,7 @@ class Arrival {
     const add = (piece: Buffer) => {
       const size = this.#size + piece.length;
       if (size > limit) return refuse("too_large");
-      onSize(size);
+      onPiece(size, piece.length);
       this.#add(piece, limit);
     };
     const breakOff = () => refuse("broken_off");
@@ -221,10 +259,20 @@ class Arrival {
     this.#size = size;
   }
 
-  /** Forgets what came; what is still to come goes nowhere. The request lives on until its connection ends. */
+  /** Forgets what came; what is still to come goes nowhere, slowly. The request lives on until its connection ends. */
   discard(): void {
     this.#buffer = Buffer.alloc(0);
     this.#size = 0;
-    this.#request.removeAllListeners("data").resume();
+    const request = this.#request;
+    let received = 0;
+    request.removeAllListeners("data");
+    // What has come already. Of a request that was never read, Node would receive the rest at once when its answer is sent.
+    request.read();
+    request.on("data", (piece: Buffer) => {
+      received += piece.length;
+      if (received > MOST_REFUSED) request.destroy();
+      else refusedPace.take(request, piece.length);
+    });
+    request.resume();
   }
 }

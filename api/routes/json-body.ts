@@ -27,12 +27,14 @@ export const BODY_LIMIT = 4 * 1024 * 1024;
 /** Bytes of all bodies that a gateway holds at once, and of one wallet's. */
 const BODIES_LIMIT = 32 * BODY_LIMIT;
 const WALLET_LIMIT = BODIES_LIMIT / 8;
+/** Bytes a second of one wallet's large bodies. */
+const WALLET_RATE = 16 * 1024 * 1024;
 /** A parsed body takes at most so many times its bytes: two for each character, and what each value costs. */
 const PARSED = 3;
 
 /** What all bodies of a gateway share. */
 export class Bodies {
-  readonly budget = new BodyBudget(BODIES_LIMIT, WALLET_LIMIT);
+  readonly budget = new BodyBudget(BODIES_LIMIT, WALLET_LIMIT, WALLET_RATE);
   /** Large bodies are parsed one at a time, in a quarter of the event loop's time. */
   readonly turns = new Turns(3);
 }

@@ -1,6 +1,6 @@
 /** Reading request bodies within bounds, whoever sends them and however. */
 import { once } from "node:events";
-import { request as httpRequest, type IncomingMessage } from "node:http";
+import { Agent, request as httpRequest, type IncomingMessage } from "node:http";
 import { text } from "node:stream/consumers";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
@@ -10,12 +10,13 @@ import { serve } from "./support/serve.ts";
 const LIMIT = 2 * SMALL_BODY;
 const MOST = 8 * LIMIT;
 
+const MIB = 1024 * 1024;
 let budget: BodyBudget;
 /** Most bytes that were held at any time. */
 let peak: number;
 /** Answers with the number of bytes it read, or the fault. The header `from` stands for the client's address. */
-async function listen(): Promise<number> {
-  budget = new BodyBudget(MOST);
+async function listen(rate?: number): Promise<number> {
+  budget = new BodyBudget(MOST, MOST, rate);
   peak = 0;
   const url = await serve(async (request, response) => {
     request.on("data", () => {
@@ -84,6 +85,56 @@ describe("a body", () => {
     expect(await send(await listen(), small, { "content-encoding": encoding })).toBe("compressed");
   });
 
+  it("that was refused is received to its end, unless that is far", async () => {
+    const port = await listen();
+    const call = open(port, { "content-length": String(MIB) });
+    const answer = answerOf(call);
+    call.end(Buffer.alloc(MIB));
+    expect(await answer).toBe("too_large");
+    await once(call, "close");
+
+    const endless = open(port, { "content-length": String(100 * MIB) });
+    const refused = answerOf(endless);
+    let sent = 0;
+    const pump = () => {
+      while (!endless.destroyed && endless.write(Buffer.alloc(MIB / 4))) sent += MIB / 4;
+    };
+    endless.on("drain", pump).on("error", () => {});
+    pump();
+    expect(await refused).toBe("too_large");
+    await expect.poll(() => endless.destroyed, { timeout: 20_000 }).toBe(true);
+    expect(sent).toBeLessThan(50 * MIB);
+  });
+
+  it("that was refused is received slowly, also where it waited before it was looked at", async () => {
+    const received = Promise.withResolvers<number>();
+    const url = await serve(async (request, response) => {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      const begunAt = performance.now();
+      request.on("end", () => received.resolve(performance.now() - begunAt));
+      const limits = { limit: LIMIT, budget: new BodyBudget(MOST), from: "a" };
+      await readRequestBody(request, limits).catch((error: BodyRefused) => response.writeHead(400).end(error.fault));
+    });
+    const agent = new Agent({ keepAlive: true });
+    const { port } = new URL(url);
+    const headers = { "content-length": String(8 * MIB) };
+    const call = httpRequest({ port, host: "127.0.0.1", method: "POST", agent, headers });
+    call.end(Buffer.alloc(8 * MIB));
+    expect(await answerOf(call)).toBe("too_large");
+    // Half a second at 16 MiB a second.
+    expect(await received.promise).toBeGreaterThan(400);
+    agent.destroy();
+  });
+
+  it("that is large arrives at its client's rate", async () => {
+    const port = await listen(2 * LIMIT);
+    const begunAt = performance.now();
+    const large = await Promise.all([1, 2].map(() => send(port, Buffer.alloc(LIMIT), { from: "a" })));
+    expect(large).toEqual([String(LIMIT), String(LIMIT)]);
+    // Half of them is small yet; the rest takes half a second at that rate.
+    expect(performance.now() - begunAt).toBeGreaterThan(250);
+  });
+
   it("is forgotten when it breaks off, and when its answer is sent", async () => {
     const port = await listen();
     const call = open(port).on("error", () => {});
@@ -148,7 +199,6 @@ function some(answers: Promise<string>[], count: number): Promise<string[]> {
 }
 
 describe("the budget", () => {
-  const MIB = 1024 * 1024;
   /** Bodies of these sizes from one client, in this order; true for each that was given up. */
   function hold(budget: BodyBudget, client: string, sizes: number[]): boolean[] {
     const lost = sizes.map(() => false);
