@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { isAddress, isHex } from "viem";
 import { z } from "zod";
 import { DEV_CHAIN_ID, type Deployment, parseDeployment } from "../protocol/deployment.ts";
+import { NODE_URL_HELP } from "../shared/node-url.ts";
 import { count, databaseUrl, nodeUrl, port, readSettings } from "../shared/settings.ts";
 import { type EndpointPolicy, parseNetworks } from "./outbound/address.ts";
 
@@ -37,12 +38,20 @@ const whole = (fallback: bigint, least: bigint) =>
     .refine((value) => value >= least, `must be at least ${least}`)
     .default(fallback);
 
+const node = nodeUrl(/^https?$/);
+
 /** The environment. `describe` is what docs/operations/settings.md says of a variable. */
 export const configSchema = z.object({
   API_PORT: port.default(4000).describe("port to listen on"),
   API_HOST: z.string().default("127.0.0.1").describe("address to listen on"),
   DATABASE_URL: databaseUrl.describe("PostgreSQL, a direct connection. Secret"),
-  RPC_URL: nodeUrl(/^https?$/).describe("JSON-RPC of the chain; special characters of a password as `%40`. Secret"),
+  RPC_URL: node.describe("JSON-RPC of the chain; special characters of a password as `%40`. Secret"),
+  RPC_URLS: list
+    .refine(
+      (all) => all.every((one) => node.safeParse(one).success),
+      `must be http(s) URLs, comma separated: ${NODE_URL_HELP}`,
+    )
+    .describe("more nodes of the chain, comma separated: asked while the first is silent or behind. Secret"),
   DEPLOYMENT_FILE: z.string().min(1).describe("written by `scripts/deploy.ts`"),
   GATEWAY_PRIVATE_KEY: key.describe("signs transactions and assignments, one process for each key. Secret"),
   MASTER_KEY: z

@@ -79,8 +79,9 @@ export async function startGateway(
   };
 
   // The chain, and this process's right to send to it.
-  const rpc = connectRpc(config.RPC_URL);
+  const rpc = connectRpc([config.RPC_URL, ...config.RPC_URLS], logger);
   await checkChain(rpc, config.deployment);
+  rpc.watch(chainId);
   const signerLock = await SignerLock.keep({ databaseUrl: config.DATABASE_URL, chainId }, account.address, logger);
   const runs = new RunningJobs();
   // Another gateway of the operator claims the jobs of a signer whose lock is free. It would fail those that are still being answered.
@@ -278,6 +279,7 @@ export async function startGateway(
     directory.stop();
     operator.stop();
     head.stop();
+    rpc.stop();
     await signerLock.release();
     await Promise.all(alsoStopped);
   };

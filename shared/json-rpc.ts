@@ -23,6 +23,22 @@ export class RpcUnreachable extends Error {
   }
 }
 
+/** The node answered that it answers no more for now: too many requests, or it is overloaded. */
+export class RpcLimited extends RpcUnreachable {
+  constructor(method: string, status: number) {
+    super(method, `it is asked too much (HTTP ${status})`);
+    this.name = "RpcLimited";
+  }
+}
+
+/** The node answered to a batch as a whole, or not to all of it: it takes none, or none of this size. */
+export class BatchRefused extends RpcUnreachable {
+  constructor(methods: string, reason: string) {
+    super(methods, reason);
+    this.name = "BatchRefused";
+  }
+}
+
 /** An answer that is longer than its reader takes: asked again, it would be so again. */
 export class RpcTooLong extends RpcUnreachable {
   constructor(method: string, maxBytes: number) {
@@ -34,6 +50,12 @@ export class RpcTooLong extends RpcUnreachable {
 /** One JSON-RPC call. */
 export type Call = { method: string; params: readonly unknown[] };
 type Reply = { id?: number; result?: unknown; error?: { code: number; message: string; data?: unknown } };
+/** The answer to one call of a batch. */
+export type Answer = { result: unknown } | { error: RpcError };
+
+/** HTTP statuses of a node, or of what stands before it, that cannot serve now. */
+const OVERLOADED: ReadonlySet<number> = new Set([429, 502, 503, 504]);
+const TOO_LARGE = 413;
 
 const TIMEOUT_MS = 10_000;
 /** Most bytes of a reply, as viem has it: many times the largest that is asked for. A node that sends more is broken. */
@@ -66,19 +88,33 @@ export class JsonRpc {
     return resultOf(method, reply as Reply) as T;
   }
 
-  /** Several calls in one HTTP request; results in the order of the calls. */
+  /** Several calls in one HTTP request; results in the order of the calls. Rejects with the error of the first call that has one. */
   async batch<T extends readonly unknown[]>(calls: readonly Call[], timeoutMs = TIMEOUT_MS): Promise<T> {
+    const answers = await this.answers(calls, timeoutMs);
+    return answers.map((answer) => {
+      if ("error" in answer) throw answer.error;
+      return answer.result;
+    }) as unknown as T;
+  }
+
+  /** The same, with what the node says to each call. Rejects with BatchRefused where it answers them as a whole. */
+  async answers(calls: readonly Call[], timeoutMs = TIMEOUT_MS): Promise<Answer[]> {
     const names = calls.map(({ method }) => method).join(", ");
     const bodies = calls.map((call) => this.#body(call));
     const replies = await this.#post(names, bodies, { timeoutMs, maxBytes: REPLY_BYTES });
-    // A node that takes no batches answers with one error for all.
-    if (!Array.isArray(replies)) return [resultOf(names, replies as Reply)] as unknown as T;
+    // A node that takes no batches, or none of this size, answers with one error for all; geth has it in a list.
+    if (!Array.isArray(replies)) throw new BatchRefused(names, refusalOf(replies));
     const byId = new Map((replies as Reply[]).map((reply) => [reply.id, reply]));
     return bodies.map(({ id, method }) => {
       const reply = byId.get(id);
-      if (reply === undefined) throw new RpcUnreachable(method, "the answer to the batch lacks it");
-      return resultOf(method, reply);
-    }) as unknown as T;
+      if (reply === undefined) throw new BatchRefused(names, `its answer lacks ${method}`);
+      try {
+        return { result: resultOf(method, reply) };
+      } catch (error) {
+        if (error instanceof RpcError) return { error };
+        throw error;
+      }
+    });
   }
 
   #body({ method, params }: Call) {
@@ -106,9 +142,12 @@ export class JsonRpc {
       const response = await Promise.race([sent, late]);
       const text = await boundedText(response.body, maxBytes);
       if (text === null) throw new RpcTooLong(name, maxBytes);
+      // Such an answer can have a JSON-RPC error in it: that is of whoever stands before the node.
+      if (OVERLOADED.has(response.statusCode)) throw new RpcLimited(name, response.statusCode);
+      if (response.statusCode === TOO_LARGE) throw new BatchRefused(name, "the request is too large");
       return JSON.parse(text);
     } catch (error) {
-      throw error instanceof RpcTooLong ? error : new RpcUnreachable(name, error);
+      throw error instanceof RpcUnreachable ? error : new RpcUnreachable(name, error);
     } finally {
       clearTimeout(timer);
     }
@@ -127,20 +166,18 @@ async function boundedText(body: AsyncIterable<Uint8Array>, maxBytes: number): P
   return Buffer.concat(pieces).toString("utf8");
 }
 
-/** A read, once more if it had no answer: the node may have closed a kept connection in the moment it was used. */
-export async function twice<T>(read: () => Promise<T>): Promise<T> {
-  try {
-    return await read();
-  } catch (error) {
-    if (!(error instanceof RpcUnreachable)) throw error;
-    return read();
-  }
+function refusalOf(reply: unknown): string {
+  const { error } = Object(reply) as Reply;
+  return error ? `it refuses the batch: ${error.message} (${error.code})` : "the answer to a batch is no list";
 }
 
 function resultOf(method: string, reply: Reply): unknown {
   if (typeof reply !== "object" || reply === null) throw new RpcUnreachable(method, "the answer is no JSON-RPC");
-  if (reply.error) throw new RpcError(method, reply.error.code, reply.error.message, reply.error.data);
+  if (reply.error) throw new RpcError(method, reply.error.code, reply.error.message, plainData(reply.error.data));
   // What a proxy says of itself (too many requests, no such route) is JSON as well. No receipt is `null`, and that is a result.
   if (reply.result === undefined) throw new RpcUnreachable(method, "the answer has neither a result nor an error");
   return reply.result;
 }
+
+/** Nethermind puts a word before the data of a revert. */
+const plainData = (data: unknown): unknown => (typeof data === "string" ? data.replace(/^Reverted (?=0x)/, "") : data);

@@ -20,14 +20,14 @@ import { type Deployment, parseDeployment } from "../protocol/deployment.ts";
 import { decodeRevert } from "../protocol/events.ts";
 import { inferenceEscrowAbi, modelCatalogAbi, workerRegistryAbi } from "../protocol/generated/abi.ts";
 import { decodePayee } from "../protocol/words.ts";
-import { JsonRpc, twice } from "../shared/json-rpc.ts";
-import { nodeTransport } from "../shared/node-transport.ts";
+import { ChainNode, transportOf } from "../shared/chain-node.ts";
+import { RpcError } from "../shared/json-rpc.ts";
 import { ReadLane } from "../shared/read-lane.ts";
 import type { Logger } from "./console.ts";
 
 /** What a read of the contracts takes. */
 export type ChainView = { client: PublicClient; deployment: Deployment };
-export type Chain = { client: PublicClient<Transport, Network>; deployment: Deployment; rpcUrl: string };
+export type Chain = { client: PublicClient<Transport, Network>; deployment: Deployment; node: ChainNode };
 
 /** A job as the escrow stores it. */
 export type ChainJob = ContractFunctionReturnType<typeof inferenceEscrowAbi, "view", "jobOf">;
@@ -39,7 +39,7 @@ export type Signer = { operator: number; removedAt: number };
 
 /** Waits for the node and makes sure that it is the chain of the deployment file. `log` is null for commands. */
 export async function connectChain(
-  { rpcUrl, deploymentFile }: { rpcUrl: string; deploymentFile: string },
+  { rpcUrl, rpcUrls = [], deploymentFile }: { rpcUrl: string; rpcUrls?: readonly string[]; deploymentFile: string },
   log: Logger | null,
 ): Promise<Chain> {
   const deployment = parseDeployment(await readFile(deploymentFile, "utf8"), deploymentFile);
@@ -49,9 +49,8 @@ export async function connectChain(
     nativeCurrency: { name: "Ether", symbol: "ETH", decimals: 18 },
     rpcUrls: { default: { http: [rpcUrl] } },
   });
-  // Calls of the same moment share one HTTP request.
-  const transport = nodeTransport(rpcUrl, { batch: { wait: 0, batchSize: 100 }, retryCount: 2, timeout: 10_000 });
-  const client = createPublicClient({ chain, transport, cacheTime: 0 });
+  const node = new ChainNode([rpcUrl, ...rpcUrls], log);
+  const client = createPublicClient({ chain, transport: transportOf(node), cacheTime: 0 });
   await waitForNode(client, rpcUrl, log);
 
   const chainId = await client.getChainId();
@@ -66,7 +65,8 @@ export async function connectChain(
       `the node's block ${deployment.startBlock} is not the one in ${deploymentFile}: it is another chain, or it was reset`,
     );
   }
-  return { client, deployment, rpcUrl };
+  node.watch(deployment.chainId);
+  return { client, deployment, node };
 }
 
 /** A worker may start together with its node; somebody who typed a command is told soon. */
@@ -85,8 +85,13 @@ async function waitForNode(client: PublicClient, rpcUrl: string, log: Logger | n
 }
 
 /** Sends transactions of an account. */
-export function walletOf({ client, rpcUrl }: Chain, account: Account) {
-  return createWalletClient({ account, chain: client.chain, transport: nodeTransport(rpcUrl) });
+export function walletOf({ client, node }: Chain, account: Account) {
+  return createWalletClient({ account, chain: client.chain, transport: transportOf(node) });
+}
+
+/** Whether a node answered with a refusal, rather than not at all. */
+export function isRefusal(error: unknown): boolean {
+  return error instanceof BaseError && error.walk((cause) => cause instanceof RpcError) !== null;
 }
 
 /** The contract's error that a node's answer carries, wherever in its chain of causes; null if it carries none. */
@@ -153,7 +158,7 @@ type Offer = { jobId: Hex; key: Address };
 /** Reads of the contracts. What never changes (windows, a key's operator, a model's number) is asked for once. */
 export class ChainReader {
   readonly #chain: Chain;
-  readonly #rpc: JsonRpc;
+  readonly #rpc: ChainNode;
   readonly #escrow: { address: Address; abi: typeof inferenceEscrowAbi };
   readonly #operators = new Map<string, number>();
   #models: ReadonlyMap<string, number> = new Map();
@@ -165,7 +170,7 @@ export class ChainReader {
 
   constructor(chain: Chain) {
     this.#chain = chain;
-    this.#rpc = new JsonRpc(chain.rpcUrl);
+    this.#rpc = chain.node;
     this.#escrow = { address: chain.deployment.contracts.InferenceEscrow, abi: inferenceEscrowAbi };
   }
 
@@ -208,7 +213,7 @@ export class ChainReader {
       ...keys.map((key) => call(escrowCall("signerOf", [key]))),
       ...jobIds.map((jobId) => call(escrowCall("jobOf", [jobId]))),
     ];
-    const [block, ...data] = await twice(() => this.#rpc.batch<[Block, ...Hex[]]>(calls, READ_MS));
+    const [block, ...data] = await this.#rpc.batch<[Block, ...Hex[]]>(calls, READ_MS);
     const blockTime = this.#see(BigInt(block.number), Number(block.timestamp));
     const at = performance.now();
     const signers = data.slice(0, keys.length).map((data) => {

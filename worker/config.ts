@@ -72,6 +72,15 @@ const schema = z.object({
     "node of the settlement chain (default: the service's or the local stack's, or http://127.0.0.1:8545)",
     url.refine(isNodeUrl, NODE_URL_HELP).default("http://127.0.0.1:8545"),
   ),
+  rpcUrls: setting(
+    "RPC_URLS --rpc-urls LIST",
+    "more nodes of that chain, comma separated: asked while the first is silent or behind",
+    z
+      .string()
+      .default("")
+      .transform((list) => list.split(",").filter((one) => one !== ""))
+      .refine((all) => all.every((one) => url.safeParse(one).success && isNodeUrl(one)), NODE_URL_HELP),
+  ),
   deploymentFile: setting(
     "DEPLOYMENT_FILE --deployment FILE",
     "addresses of the contracts (default: the service's, kept in the data folder, or those of the local stack in DATA_DIR)",
@@ -260,13 +269,14 @@ export function demandBackend(values: Record<string, string>, chainId: number): 
   );
 }
 
-type Secrets = Pick<Config, "rpcUrl" | "backend" | "privateKey" | "ownerKey" | "passphrase">;
+type Secrets = Pick<Config, "rpcUrl" | "rpcUrls" | "backend" | "privateKey" | "ownerKey" | "passphrase">;
 
 /** Takes the secrets among the settings out of a text: keys, the passphrase, and those in the URLs of node and model server. */
-export function hiding({ rpcUrl, backend, privateKey, ownerKey, passphrase }: Secrets): Redact {
+export function hiding({ rpcUrl, rpcUrls, backend, privateKey, ownerKey, passphrase }: Secrets): Redact {
   const server = backend.kind === "openai" ? backend : undefined;
   return redactor([
     ...secretsOfUrl(rpcUrl, "RPC_URL"),
+    ...rpcUrls.flatMap((one) => secretsOfUrl(one, "RPC_URLS")),
     ...secretsOfUrl(server?.url, "WORKER_BACKEND"),
     [server?.key ?? undefined, "WORKER_BACKEND_KEY"],
     [privateKey?.slice(2), "WORKER_PRIVATE_KEY"],

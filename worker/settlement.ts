@@ -15,6 +15,7 @@ import {
   ChainClock,
   type ChainJob,
   type ChainReader,
+  isRefusal,
   payeeId,
   revertOf,
   type Sighting,
@@ -291,14 +292,22 @@ export class SettlementWatcher {
   /** Name of the error that a call would end with now; null if it would succeed. */
   async #wouldFail(data: Hex): Promise<string | null> {
     const { chain, identity } = this.#parts;
-    const to = chain.deployment.contracts.InferenceEscrow;
+    const call = { account: identity.address, to: chain.deployment.contracts.InferenceEscrow, data };
     try {
-      await chain.client.call({ account: identity.address, to, data, blockTag: "pending" });
+      await chain.client.call({ ...call, blockTag: "pending" });
       return null;
     } catch (error) {
       const revert = revertOf(error);
-      if (revert === null) throw error;
-      return revert.name;
+      if (revert !== null) return revert.name;
+      if (!isRefusal(error)) throw error;
+    }
+    // Some nodes know no pending block; and some do not say why a call fails.
+    try {
+      await chain.client.call({ ...call, blockTag: "latest" });
+      return null;
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      return revertOf(error)?.name ?? "a reason that the node does not tell";
     }
   }
 
@@ -340,6 +349,9 @@ const ITEM_CEILING = 300_000n;
 const BASE_GAS = 100_000n;
 const RECEIPT_MS = 30_000;
 
+/** Highest fee of a replacement, by the market's. */
+const MARKET_BOUND = 4n;
+
 type Fees = { maxFeePerGas: bigint; maxPriorityFeePerGas: bigint };
 
 /**
@@ -380,10 +392,14 @@ class Sender {
     log.warn({ tx: hash, status, failed }, "the escrow refused calls of the transaction");
   }
 
-  /** The market's fees, or a quarter above those of an unmined transaction with this nonce. */
+  /** The market's fees, or a quarter above those of an unmined transaction with this nonce, at most four times the market's. */
   #fees(nonce: number, market: Fees): Fees {
     if (this.#last?.nonce !== nonce) return market;
-    const above = (last: bigint, now: bigint): bigint => ((last * 5n) / 4n > now ? (last * 5n) / 4n : now);
+    const above = (last: bigint, now: bigint): bigint => {
+      const raised = (last * 5n) / 4n;
+      if (raised <= now) return now;
+      return raised > now * MARKET_BOUND ? last : raised;
+    };
     return {
       maxFeePerGas: above(this.#last.maxFeePerGas, market.maxFeePerGas),
       maxPriorityFeePerGas: above(this.#last.maxPriorityFeePerGas, market.maxPriorityFeePerGas),

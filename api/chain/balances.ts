@@ -14,7 +14,7 @@ import { ACCOUNT_AUTHORIZED, ACCOUNT_FROZEN, ACCOUNT_LIMITED, type AccountWord }
 import { CHAIN_JOB_ID } from "../db/pool.ts";
 import { LockAllowance } from "./lock-allowance.ts";
 import { accountIn, endOfBlock, type MinedBatch } from "./operations.ts";
-import { type Head, type Rpc, RpcError, RpcUnreachable, twice } from "./rpc.ts";
+import { type Head, type Rpc, RpcError, RpcUnreachable } from "./rpc.ts";
 
 /** Credits of a wallet. `free` can be spent and withdrawn; `escrowed` is locked in unfinished jobs. */
 export type Balance = { free: number; escrowed: number };
@@ -166,7 +166,7 @@ export class Balances {
   async authorizationKey(wallet: Address): Promise<Address> {
     try {
       const question = escrowCall("authorizationKeyOf", [wallet]);
-      const [data] = await twice(() => this.#call([question], "latest"));
+      const [data] = await this.#call([question], "latest");
       return decodeFunctionResult({ abi, functionName: "authorizationKeyOf", data: data as Hex });
     } catch (error) {
       throw error instanceof RpcError ? new RpcUnreachable("authorization key", error) : error;
@@ -217,7 +217,7 @@ export class Balances {
   async #untilAgreed(wallet: Address): Promise<AtBlock> {
     for (let attempt = 0; ; attempt++) {
       try {
-        return await twice(() => this.#atNewestBlock(wallet));
+        return await this.#atNewestBlock(wallet);
       } catch (error) {
         const pause = RETRY_MS[attempt];
         if (!(error instanceof RpcError)) throw error;
@@ -272,11 +272,6 @@ export class Balances {
   async #call(questions: readonly Hex[], block: Hex | "latest"): Promise<Hex[]> {
     const { rpc, escrow } = this.#parts;
     const calls = questions.map((data) => ({ method: "eth_call", params: [{ to: escrow, data }, block] }));
-    const [only, ...others] = calls;
-    // Not every node takes batches.
-    if (only !== undefined && others.length === 0) {
-      return [await rpc.request<Hex>(only.method, only.params, READ_TIMEOUT_MS)];
-    }
     return rpc.batch<Hex[]>(calls, READ_TIMEOUT_MS);
   }
 

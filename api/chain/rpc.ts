@@ -1,29 +1,31 @@
 /** The chain node: calls, and its newest block. */
 import type { Logger } from "pino";
 import { createPublicClient, type Hex, type PublicClient, type RpcTransactionReceipt } from "viem";
-import { type Call, JsonRpc } from "../../shared/json-rpc.ts";
-import { nodeTransport } from "../../shared/node-transport.ts";
+import { ChainNode, transportOf } from "../../shared/chain-node.ts";
+import { type Call, RpcUnreachable } from "../../shared/json-rpc.ts";
 
-export { RpcError, RpcTooLong, RpcUnreachable, twice } from "../../shared/json-rpc.ts";
+export { RpcError, RpcTooLong, RpcUnreachable } from "../../shared/json-rpc.ts";
 
-/** The node as the gateway uses it. Typed reads through viem; the hot calls are plain JSON-RPC. */
+/** The nodes as the gateway uses them. Typed reads through viem; the hot calls are plain JSON-RPC. */
 export type Rpc = {
   client: PublicClient;
   request<T>(method: string, params: readonly unknown[], timeoutMs?: number, maxBytes?: number): Promise<T>;
-  /** Several calls in one HTTP request; results in their order. */
+  /** Several calls of one node; results in their order. */
   batch<T extends readonly unknown[]>(calls: readonly Call[], timeoutMs?: number): Promise<T>;
+  /** Compares several nodes from now on, and leaves out those that are behind or of another chain. */
+  watch(chainId: number): void;
+  stop(): void;
 };
 
-/** A client of the JSON-RPC node at `url`. */
-export function connectRpc(url: string): Rpc {
-  const client = createPublicClient({
-    transport: nodeTransport(url, { retryCount: 2, retryDelay: 100, timeout: 10_000 }),
-  });
-  const plain = new JsonRpc(url);
+/** The JSON-RPC nodes at `urls`, the preferred one first. */
+export function connectRpc(urls: string | readonly string[], logger: Logger | null = null): Rpc {
+  const node = new ChainNode([urls].flat(), logger);
   return {
-    client,
-    request: (method, params, timeoutMs, maxBytes) => plain.request(method, params, timeoutMs, maxBytes),
-    batch: (calls, timeoutMs) => plain.batch(calls, timeoutMs),
+    client: createPublicClient({ transport: transportOf(node) }),
+    request: (method, params, timeoutMs, maxBytes) => node.request(method, params, timeoutMs, maxBytes),
+    batch: (calls, timeoutMs) => node.batch(calls, timeoutMs),
+    watch: (chainId) => node.watch(chainId),
+    stop: () => node.stop(),
   };
 }
 
@@ -31,6 +33,10 @@ export function connectRpc(url: string): Rpc {
 export type RawReceipt = RpcTransactionReceipt & { l1Fee?: Hex; logs: { blockTimestamp?: Hex }[] };
 
 type Block = { number: number; hash: Hex; timestamp: number; baseFee: bigint };
+type RawBlock = { number: Hex; hash: Hex; timestamp: Hex; baseFeePerGas?: Hex };
+
+/** So many looks in a row must tell of a lower block: nodes of one address can be some blocks apart. */
+const LOWER_LOOKS = 6;
 
 /** Follows the chain's newest block: chain time, base fee, and whether the node answers at all. */
 export class Head {
@@ -41,6 +47,7 @@ export class Head {
   /** Number of the last question, and of the newest one that was answered. */
   #asked = 0;
   #answered = 0;
+  #lowerLooks = 0;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(rpc: Rpc, logger: Logger) {
@@ -84,21 +91,20 @@ export class Head {
   async refresh(): Promise<Block> {
     this.#asked += 1;
     const asked = this.#asked;
-    const raw = await this.#rpc.request<{ number: Hex; hash: Hex; timestamp: Hex; baseFeePerGas?: Hex }>(
-      "eth_getBlockByNumber",
-      ["latest", false],
-      5_000,
-    );
+    const raw = await this.#rpc.request<RawBlock | null>("eth_getBlockByNumber", ["latest", false], 5_000);
+    if (raw === null) throw new RpcUnreachable("eth_getBlockByNumber", new Error("the node has no newest block"));
     // A slow node can answer an earlier question later: its block would take the chain's time back.
     if (asked < this.#answered) return this.#block;
     this.#answered = asked;
+    this.#seenAt = Date.now();
+    this.#lowerLooks = Number(raw.number) < this.#block.number ? this.#lowerLooks + 1 : 0;
+    if (this.#lowerLooks > 0 && this.#lowerLooks < LOWER_LOOKS) return this.#block;
     this.#block = {
       number: Number(raw.number),
       hash: raw.hash,
       timestamp: Number(raw.timestamp),
       baseFee: BigInt(raw.baseFeePerGas ?? "0x0"),
     };
-    this.#seenAt = Date.now();
     return this.#block;
   }
 }

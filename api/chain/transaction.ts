@@ -402,10 +402,8 @@ export class Broadcaster {
 
   /** Receipts of these transactions, in their order; null for one that is not mined. */
   async receipts(hashes: readonly Hex[]): Promise<(RawReceipt | null)[]> {
-    const [only, ...others] = hashes.map((hash) => ({ method: "eth_getTransactionReceipt", params: [hash] }));
-    if (only === undefined) return [];
-    if (others.length === 0) return [await this.#rpc.request<RawReceipt | null>(only.method, only.params, READ_MS)];
-    return this.#rpc.batch<(RawReceipt | null)[]>([only, ...others], READ_MS);
+    const calls = hashes.map((hash) => ({ method: "eth_getTransactionReceipt", params: [hash] }));
+    return this.#rpc.batch<(RawReceipt | null)[]>(calls, READ_MS);
   }
 }
 

@@ -5,7 +5,13 @@ import type { Config } from "../config.ts";
 type Secrets = Partial<
   Pick<
     Config,
-    "RPC_URL" | "DATABASE_URL" | "GATEWAY_PRIVATE_KEY" | "MASTER_KEY" | "OTHER_MASTER_KEYS" | "METRICS_TOKEN"
+    | "RPC_URL"
+    | "RPC_URLS"
+    | "DATABASE_URL"
+    | "GATEWAY_PRIVATE_KEY"
+    | "MASTER_KEY"
+    | "OTHER_MASTER_KEYS"
+    | "METRICS_TOKEN"
   >
 >;
 
@@ -19,6 +25,7 @@ export function createLogger(level: string, secrets: Secrets, destination: Desti
 
 const secretsOf = (settings: Secrets): Secret[] => [
   ...secretsOfUrl(settings.RPC_URL, "RPC_URL"),
+  ...(settings.RPC_URLS ?? []).flatMap((url) => secretsOfUrl(url, "RPC_URLS")),
   ...secretsOfDatabaseUrl(settings.DATABASE_URL, "DATABASE_URL"),
   [settings.GATEWAY_PRIVATE_KEY?.slice(2), "GATEWAY_PRIVATE_KEY"],
   [settings.MASTER_KEY, "MASTER_KEY"],

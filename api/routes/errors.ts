@@ -3,7 +3,7 @@ import type { Server } from "node:http";
 import type { Duplex } from "node:stream";
 import type { ErrorRequestHandler, RequestHandler } from "express";
 import type { Logger } from "pino";
-import { BaseError, HttpRequestError, TimeoutError } from "viem";
+import { BaseError } from "viem";
 import { BodyRefused } from "../../shared/request-body.ts";
 import { markFailed } from "../../shared/tracing.ts";
 import { RpcUnreachable } from "../chain/rpc.ts";
@@ -82,7 +82,7 @@ function toApiError(error: unknown): ApiError {
 /** The chain's node did not answer: our own calls say so, and viem's. */
 function isNodeOutage(error: unknown): boolean {
   if (error instanceof RpcUnreachable) return true;
-  const isSilence = (cause: unknown) => cause instanceof HttpRequestError || cause instanceof TimeoutError;
+  const isSilence = (cause: unknown) => cause instanceof RpcUnreachable;
   return error instanceof BaseError && error.walk(isSilence) !== null;
 }
 

@@ -1,20 +1,20 @@
 /** A dispute request while the chain's node is away: it is recorded, and its client is told to come again. */
 import { pino } from "pino";
-import { type Address, createPublicClient } from "viem";
+import type { Address } from "viem";
 import { expect, it } from "vitest";
+import { connectRpc } from "../../api/chain/rpc.ts";
 import type { DisputeContext } from "../../api/disputes/desk.ts";
 import { DisputeDesk } from "../../api/disputes/desk.ts";
 import { errorHandler } from "../../api/routes/errors.ts";
 import { answerHash } from "../../protocol/answer-hash.ts";
 import { newJobId } from "../../protocol/job-id.ts";
-import { nodeTransport } from "../../shared/node-transport.ts";
 import { fakeGateway } from "../support/fake-gateway.ts";
 
 const WALLET: Address = `0x${"11".repeat(20)}`;
 
 it("503, not a defect of ours", async () => {
   const jobs = fakeGateway({});
-  const client = createPublicClient({ transport: nodeTransport("http://127.0.0.1:1", { retryCount: 0 }) });
+  const { client } = connectRpc("http://127.0.0.1:1");
   const request = { jobId: newJobId(), receivedHash: answerHash(""), wallet: WALLET, arrivedAt: new Date() };
   const recorded = { ...request, gateway: jobs.account.address };
   const context = {

@@ -4,7 +4,7 @@ import { createServer, type Server } from "node:http";
 import { connect, type Socket } from "node:net";
 import { text } from "node:stream/consumers";
 import { beforeEach, describe, expect, it } from "vitest";
-import { JsonRpc, RpcError, RpcUnreachable } from "../../shared/json-rpc.ts";
+import { BatchRefused, JsonRpc, RpcError, RpcLimited, RpcUnreachable } from "../../shared/json-rpc.ts";
 import { serve } from "./support/serve.ts";
 
 type Call = { id: number; method: string; params: unknown[] };
@@ -98,6 +98,18 @@ describe("a call", () => {
     await expect(rpc.request("eth_call", [])).rejects.toBeInstanceOf(RpcUnreachable);
   });
 
+  it("that is too many says so, whatever error is in the answer", async () => {
+    server.removeAllListeners("request").on("request", (_, response) => {
+      response.writeHead(429).end(JSON.stringify({ id: 1, error: { code: -32_005, message: "Too Many Requests" } }));
+    });
+    await expect(rpc.request("eth_call", [])).rejects.toBeInstanceOf(RpcLimited);
+  });
+
+  it("that fails as Nethermind says it has its data as others have", async () => {
+    answer = () => ({ error: { code: -32_015, message: "VM execution error.", data: "Reverted 0x1234" } });
+    await expect(rpc.request("eth_call", [])).rejects.toMatchObject({ data: "0x1234" });
+  });
+
   it("without an answer in its time has no outcome", async () => {
     answer = () => undefined;
     await expect(rpc.request("eth_call", [], 50)).rejects.toBeInstanceOf(RpcUnreachable);
@@ -123,9 +135,12 @@ describe("a batch", () => {
     await expect(rpc.batch(CALLS)).rejects.toThrow("eth_blockNumber: too many (-32005)");
   });
 
-  it("to a node that takes none fails with the node's words", async () => {
-    answer = () => ({ error: { code: -32_600, message: "batches are not supported" } });
-    await expect(rpc.batch(CALLS)).rejects.toThrow("eth_call, eth_blockNumber: batches are not supported (-32600)");
+  it.each([
+    ["one error", { error: { code: -32_600, message: "batches are not supported" } }],
+    ["a list with one error, as geth", [{ id: null, error: { code: -32_600, message: "batch too large" } }]],
+  ])("to a node that takes none, which says so with %s, is refused as a whole", async (_, reply) => {
+    answer = () => reply;
+    await expect(rpc.batch(CALLS)).rejects.toBeInstanceOf(BatchRefused);
   });
 
   it("with an answer left out has no outcome", async () => {

@@ -85,12 +85,21 @@ describe("a database's URL", () => {
 it("the worker hides its keys, its passphrase, and those of its node and model server", () => {
   const redact = hiding({
     rpcUrl: `https://node.example.com/v3/${KEY}`,
+    rpcUrls: ["https://user:secret-of-node@other.example.com/"],
     backend: { kind: "openai", url: "https://user:secret-of-gpu@gpu.example.com/v1", key: "key-of-the-server" },
     privateKey: `0x${"a1".repeat(32)}`,
     ownerKey: `0x${"b2".repeat(32)}`,
     passphrase: { text: 'a "long" phrase', file: null },
   });
-  const said = [KEY, "secret-of-gpu", "key-of-the-server", "a1".repeat(32), `0x${"b2".repeat(32)}`, 'a "long" phrase'];
+  const said = [
+    KEY,
+    "secret-of-node",
+    "secret-of-gpu",
+    "key-of-the-server",
+    "a1".repeat(32),
+    `0x${"b2".repeat(32)}`,
+    'a "long" phrase',
+  ];
   const shown = redact(JSON.stringify({ said, text: said.join(" ") }));
   for (const secret of said) expect(shown).not.toContain(JSON.stringify(secret).slice(1, -1));
   for (const name of ["RPC_URL", "BACKEND", "BACKEND_KEY", "PRIVATE_KEY", "OWNER_PRIVATE_KEY", "PASSPHRASE"])

@@ -57,7 +57,7 @@ function open(time = () => started.head.time): Balances {
   asked = [];
   const plain = connectRpc(world.stack.info.rpc_url);
   const rpc: Rpc = {
-    client: plain.client,
+    ...plain,
     request: (method, params, timeoutMs) => {
       asked.push(method);
       return plain.request(method, params, timeoutMs);

@@ -1,0 +1,214 @@
+/**
+ * The chain as gateway and worker read it: JSON-RPC through one or several nodes. What nodes limit is dealt with here, once: calls that change
+ * nothing are asked again, batches become as small as the node takes, a node that is silent, behind or of another chain is left out.
+ */
+import { type CustomTransport, custom } from "viem";
+import {
+  type Answer,
+  BatchRefused,
+  type Call,
+  JsonRpc,
+  RpcError,
+  RpcLimited,
+  RpcTooLong,
+  RpcUnreachable,
+} from "./json-rpc.ts";
+import { nodeHost } from "./node-url.ts";
+
+type Log = { warn: (fields: object, message: string) => void; info: (fields: object, message: string) => void };
+
+/** Pauses before a call is asked again, ms: of a node that did not answer, and of one that is asked too much. */
+const UNANSWERED_MS = [0, 150];
+const LIMITED_MS = [100, 300, 900];
+/** JSON-RPC codes of "too many requests": of EIP-1474, and of proxyd before a rollup's nodes. Some nodes use the first for other limits, too. */
+const LIMIT_CODES: ReadonlySet<number> = new Set([-32_005, -32_016]);
+/** A node that did not answer is asked last for so long, if there are others. */
+const REST_MS = 5_000;
+/** A limit of batches is tried again beyond itself after this time: a lost connection can have looked like one. */
+const BATCH_AGAIN_MS = 60_000;
+/** How often several nodes are compared, how far one may be behind the best, and in how many looks. */
+const COMPARE_MS = 2_000;
+const BEHIND_BLOCKS = 3;
+const BEHIND_LOOKS = 2;
+
+/** Sending takes effect: whether it is repeated is for its caller to say. */
+const changes = (method: string): boolean => method.startsWith("eth_send");
+
+/** One of the nodes, and what is known of it. */
+class Source {
+  readonly rpc: JsonRpc;
+  readonly host: string;
+  restsUntil = 0;
+  /** Looks in a row in which it was behind the best node, or of another chain. */
+  behind = 0;
+  mostCalls = Number.POSITIVE_INFINITY;
+  refusedAt = 0;
+
+  constructor(url: string) {
+    this.rpc = new JsonRpc(url);
+    this.host = nodeHost(url);
+  }
+
+  get isLeftOut(): boolean {
+    return this.behind >= BEHIND_LOOKS;
+  }
+}
+
+/** Nodes of one chain, the preferred one first. */
+export class ChainNode {
+  readonly #sources: readonly Source[];
+  readonly #log: Log | null;
+  #timer: NodeJS.Timeout | undefined;
+
+  /** `urls` may name user and password; throws when one cannot be read. */
+  constructor(urls: readonly string[], log: Log | null = null) {
+    this.#sources = urls.map((url) => new Source(url));
+    this.#log = log;
+  }
+
+  /** Compares several nodes from now on: one that is behind the others, or of another chain than `chainId`, is left out. */
+  watch(chainId: number): void {
+    if (this.#sources.length < 2) return;
+    this.#timer = setInterval(() => void this.compare(chainId), COMPARE_MS).unref();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  /**
+   * One call; its reply has at most `maxBytes`. One that changes nothing is asked again, of another node if there is one, within `timeoutMs`.
+   * Rejects with RpcError or RpcUnreachable.
+   */
+  async request<T>(method: string, params: readonly unknown[], timeoutMs = 10_000, maxBytes?: number): Promise<T> {
+    return this.#again(changes(method), timeoutMs, method, ({ rpc }, left) =>
+      rpc.request<T>(method, params, left, maxBytes),
+    );
+  }
+
+  /** Several calls, of one node in as few requests as it takes; results in their order. Rejects with the error of the first call that has one. */
+  async batch<T extends readonly unknown[]>(calls: readonly Call[], timeoutMs = 10_000): Promise<T> {
+    const names = calls.map(({ method }) => method).join(", ");
+    const answers = await this.#again(false, timeoutMs, names, (source, left) => answersOf(source, calls, left));
+    const results = answers.map(async (answer, index) => {
+      if (!("error" in answer)) return answer.result;
+      // Nodes count the calls of a batch one by one, and refuse some of them.
+      if (!LIMIT_CODES.has(answer.error.code)) throw answer.error;
+      const { method, params } = calls[index] as Call;
+      return this.request(method, params, timeoutMs);
+    });
+    return (await Promise.all(results)) as unknown as T;
+  }
+
+  /** A look at all nodes at once: their newest blocks, and whose chain they are of. */
+  async compare(chainId: number): Promise<void> {
+    const looks = await Promise.all(
+      this.#sources.map(async ({ rpc }) => {
+        try {
+          const [id, block] = await Promise.all([
+            rpc.request<string>("eth_chainId", [], COMPARE_MS),
+            rpc.request<string>("eth_blockNumber", [], COMPARE_MS),
+          ]);
+          return Number(id) === chainId ? Number(block) : Number.NEGATIVE_INFINITY;
+        } catch {
+          return Number.NEGATIVE_INFINITY;
+        }
+      }),
+    );
+    const best = Math.max(...looks);
+    for (const [index, source] of this.#sources.entries()) {
+      const wasLeftOut = source.isLeftOut;
+      source.behind = (looks[index] as number) < best - BEHIND_BLOCKS ? source.behind + 1 : 0;
+      const told = { node: source.host, block: looks[index], best };
+      if (source.isLeftOut && !wasLeftOut)
+        this.#log?.warn(told, "a node is silent, behind or of another chain: it is left out");
+      if (!source.isLeftOut && wasLeftOut) this.#log?.info(told, "a node has caught up: it is asked again");
+    }
+  }
+
+  /** The node to ask now: the first that neither rests nor is left out; if all do, the one whose rest ends first. */
+  #pick(): Source {
+    const now = performance.now();
+    const usable = this.#sources.filter((source) => !source.isLeftOut);
+    const asked = usable.length > 0 ? usable : this.#sources;
+    const awake = asked.find(({ restsUntil }) => restsUntil <= now);
+    return awake ?? (asked.toSorted((a, b) => a.restsUntil - b.restsUntil)[0] as Source);
+  }
+
+  async #again<T>(
+    once: boolean,
+    timeoutMs: number,
+    name: string,
+    ask: (source: Source, left: number) => Promise<T>,
+  ): Promise<T> {
+    const end = performance.now() + timeoutMs;
+    for (let tries = 0; ; tries++) {
+      const source = this.#pick();
+      try {
+        return await ask(source, Math.max(1, end - performance.now()));
+      } catch (error) {
+        const pauses = pausesAfter(error, name);
+        if (error instanceof RpcUnreachable && !(error instanceof RpcTooLong) && this.#sources.length > 1) {
+          source.restsUntil = performance.now() + REST_MS;
+        }
+        const pause = this.#sources.length > 1 && tries < this.#sources.length ? 0 : pauses[tries];
+        const isOver = pause === undefined || performance.now() + pause >= end;
+        if (once || pauses.length === 0 || isOver) throw error;
+        if (pause > 0) await new Promise((resolve) => setTimeout(resolve, pause));
+      }
+    }
+  }
+}
+
+/** Pauses before the next tries; none for an error that would come again. */
+function pausesAfter(error: unknown, name: string): readonly number[] {
+  if (error instanceof RpcTooLong || error instanceof BatchRefused) return [];
+  if (error instanceof RpcLimited) return LIMITED_MS;
+  if (error instanceof RpcUnreachable) return UNANSWERED_MS;
+  // Of logs the same code says that there are too many.
+  const isLimit = error instanceof RpcError && LIMIT_CODES.has(error.code) && name !== "eth_getLogs";
+  return isLimit ? LIMITED_MS : [];
+}
+
+/** The answers of one node to several calls. A batch that it refuses, or drops, is asked in halves, and the node's limit is remembered. */
+async function answersOf(source: Source, calls: readonly Call[], timeoutMs: number): Promise<Answer[]> {
+  if (performance.now() - source.refusedAt > BATCH_AGAIN_MS) source.mostCalls = Number.POSITIVE_INFINITY;
+  const answers: Answer[] = [];
+  while (answers.length < calls.length) {
+    const some = calls.slice(answers.length, answers.length + source.mostCalls);
+    try {
+      answers.push(...(await answersTo(source, some, timeoutMs)));
+    } catch (error) {
+      if (some.length === 1 || error instanceof RpcTooLong || error instanceof RpcLimited) throw error;
+      if (!(error instanceof RpcUnreachable)) throw error;
+      // A node that drops the connection may be away: one that answers a single call has refused the batch.
+      if (!(error instanceof BatchRefused)) answers.push(...(await answersTo(source, some.slice(0, 1), timeoutMs)));
+      source.mostCalls = Math.ceil(some.length / 2);
+      source.refusedAt = performance.now();
+    }
+  }
+  return answers;
+}
+
+/** Asks a single call without a batch: not every node takes them. */
+async function answersTo({ rpc }: Source, calls: readonly Call[], timeoutMs: number): Promise<Answer[]> {
+  const [only, ...others] = calls;
+  if (only === undefined || others.length > 0) return rpc.answers(calls, timeoutMs);
+  try {
+    return [{ result: await rpc.request(only.method, only.params, timeoutMs) }];
+  } catch (error) {
+    if (error instanceof RpcError) return [{ error }];
+    throw error;
+  }
+}
+
+/** viem's way to the nodes. What is asked again and how is said above, so viem asks once. */
+export function transportOf(node: Pick<ChainNode, "request">, timeoutMs = 10_000): CustomTransport {
+  return custom(
+    {
+      request: ({ method, params }: { method: string; params?: readonly unknown[] }) =>
+        node.request(method, params ?? [], timeoutMs),
+    },
+    { retryCount: 0 },
+  );
+}
