@@ -11,6 +11,7 @@ import { keepCompiled, outliveLostOutput } from "../shared/process.ts";
 import { redactOutput } from "../shared/redact.ts";
 import { authorizeRequests, type Environment, hiding, LaunchError, readEnvironment } from "./launch/environment.ts";
 import { startHeadFeed } from "./launch/head-feed.ts";
+import { withLogRanges } from "./launch/log-ranges.ts";
 import { changePonder } from "./launch/ponder.ts";
 import {
   buildSchema,
@@ -45,7 +46,9 @@ async function main(): Promise<void> {
   const environment = readEnvironment(process.env);
   redactOutput(hiding(environment));
   // ponder.config.ts reads it.
-  process.env.RPC_URL = authorizeRequests(environment.rpcUrl);
+  const url = authorizeRequests(environment.rpcUrl);
+  process.env.RPC_URL = url;
+  globalThis.fetch = withLogRanges(url, environment.logBlocks, globalThis.fetch);
   const { deployment } = environment;
   await requireFreePort(environment);
   const schema = buildSchema(deployment);

@@ -33,6 +33,8 @@ export default createConfig({
     settlement: {
       id: chainId,
       rpc: endpoints(env("RPC_URL"), Number(env("INDEXER_RPC_PER_SECOND"))),
+      // Without it Ponder would read the node's refusals, which launch/log-ranges.ts deals with.
+      ethGetLogsBlockRange: Number(env("INDEXER_LOG_BLOCKS")),
       // New blocks are announced by launch/head-feed.ts, whether or not the node has a WebSocket.
       ws: env("INDEXER_HEADS_URL"),
     },

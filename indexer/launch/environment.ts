@@ -21,6 +21,9 @@ export const settingsSchema = z.object({
   DEPLOYMENT_FILE: z.string().min(1).describe("written by `scripts/deploy.ts`"),
   INDEXER_POLL_MS: count(250).describe("how often the node is polled then"),
   INDEXER_RPC_PER_SECOND: count(500).describe("most requests to the node a second. **Choose it** for a metered node"),
+  INDEXER_LOG_BLOCKS: count(1_000).describe(
+    "most blocks of one `eth_getLogs`. A node that takes less is asked for less by itself",
+  ),
   INDEXER_HOST: z.string().default("127.0.0.1").describe("address to listen on"),
   INDEXER_PORT: port.min(1).default(4269).describe("port of `/ready`, `/health`, `/status`, `/metrics`"),
   INDEXER_LOG_LEVEL: z.enum(LOG_LEVELS).default("warn").describe("of Ponder, trace to fatal; `info` is a line a block"),
@@ -36,6 +39,7 @@ export function readEnvironment(env: NodeJS.ProcessEnv) {
   const settings = checked(env);
   const file = resolve(settings.DEPLOYMENT_FILE);
   env.DEPLOYMENT_FILE = file;
+  env.INDEXER_LOG_BLOCKS = String(settings.INDEXER_LOG_BLOCKS);
   env.INDEXER_RPC_PER_SECOND = String(settings.INDEXER_RPC_PER_SECOND);
   return {
     databaseUrl: settings.DATABASE_URL,
@@ -45,6 +49,7 @@ export function readEnvironment(env: NodeJS.ProcessEnv) {
     host: settings.INDEXER_HOST,
     port: settings.INDEXER_PORT,
     logLevel: settings.INDEXER_LOG_LEVEL,
+    logBlocks: settings.INDEXER_LOG_BLOCKS,
     deployment: readDeployment(file),
   };
 }

@@ -26,7 +26,9 @@ const { WebSocketServer } = createRequire(import.meta.resolve("ponder"))("ws") a
 /** A block header as the node returns it. */
 type Header = { hash: string; number: string };
 
+/** Pause before the next subscription; twice as long each time, until one has told of a block. */
 const RECONNECT_MS = 1_000;
+const LONGEST_RECONNECT_MS = 30_000;
 /** How often the node is asked although its subscription is alive: a subscription can fall silent unnoticed. */
 const CHECK_MS = 2_000;
 
@@ -37,6 +39,7 @@ class HeadSource {
   readonly #chain: PublicClient;
   readonly #pollMs: number;
   #subscribed = false;
+  #reconnectMs = RECONNECT_MS;
   #suspect: string | null = null;
 
   constructor(chain: PublicClient, wsUrl: string | undefined, pollMs: number) {
@@ -62,13 +65,19 @@ class HeadSource {
       socket.send(JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_subscribe", params: ["newHeads"] }));
     });
     socket.addEventListener("message", ({ data }) => {
-      const message = JSON.parse(String(data)) as { result?: string; params?: { result?: Header } };
-      if (message.result !== undefined) this.#subscribed = true;
-      else if (message.params?.result !== undefined) this.#set(message.params.result);
+      const said = readFrame(String(data));
+      if (said === "subscribed") this.#subscribed = true;
+      else if (said !== null) {
+        this.#reconnectMs = RECONNECT_MS;
+        this.#set(said);
+      }
+      // It may say so again and again, or nothing any more: until the next subscription the node is polled.
+      else socket.close();
     });
     socket.addEventListener("close", () => {
       this.#subscribed = false;
-      setTimeout(() => this.#subscribe(url), RECONNECT_MS);
+      setTimeout(() => this.#subscribe(url), this.#reconnectMs);
+      this.#reconnectMs = Math.min(LONGEST_RECONNECT_MS, this.#reconnectMs * 2);
     });
     // A close follows; without a listener an error would end the process.
     socket.addEventListener("error", () => {});
@@ -103,6 +112,22 @@ class HeadSource {
 
 const REPEAT_MS = 250;
 const SUBSCRIPTION = "0x1";
+
+/**
+ * What the node says over its WebSocket: that it took the subscription, or a header. Null for anything else, such as a provider's "rate limit
+ * reached", which need not be JSON.
+ */
+export function readFrame(text: string): "subscribed" | Header | null {
+  let message: { result?: unknown; params?: { result?: Partial<Header> } };
+  try {
+    message = Object(JSON.parse(text));
+  } catch {
+    return null;
+  }
+  if (typeof message.result === "string") return "subscribed";
+  const { hash, number } = Object(message.params?.result) as Partial<Header>;
+  return typeof hash === "string" && typeof number === "string" ? (message.params?.result as Header) : null;
+}
 
 /** A JSON-RPC request. Whoever else finds the port (a page in a browser can) must not end the indexer with what it says. */
 export function parseRequest(text: string): { id?: unknown; method?: unknown } {
