@@ -10,6 +10,7 @@ it("loses nothing: every job ends, every credit is accounted for, every event is
     faults: Number(process.env["FAULTS_COUNT"] ?? 8),
     requests: Number(process.env["FAULTS_REQUESTS"] ?? 120),
     concurrency: 4,
+    nodes: true,
     // Requests under way at each kill; as many as the machine can do would only keep it busy.
     rate: 6,
     // Less than the suite has: a run that does not come to its end must fail here, with what it found.
@@ -26,6 +27,8 @@ it("loses nothing: every job ends, every credit is accounted for, every event is
   expect(result.problems, lines.join("\n")).toEqual([]);
   // A run in which nothing was asked, answered or killed would prove nothing.
   expect(result.settled).toBeGreaterThan(50);
+  // It went on through nodes of at least four kinds.
+  expect(result.nodes.length).toBeGreaterThanOrEqual(4);
   const kills = FAULTS.map(({ name }) => name).filter((name) => name.startsWith("kill -9"));
   expect(Object.keys(result.struck)).toEqual(expect.arrayContaining(kills));
 }, 660_000);

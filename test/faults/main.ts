@@ -4,7 +4,7 @@
  *
  * Random accidents on a real system under load, then a verdict from the chain alone. The printed seed repeats the run's choices.
  * Exit status 0 when the verdict holds. `--minutes` counts time instead of faults and requests, `--rate` sets the requests a second of all
- * clients, `--kinds` is a regular expression of their names, `--keep` keeps the logs of all parts.
+ * clients, `--nodes` puts nodes of other kinds between the parts and the chain, another one each fault or minute, `--kinds` is a regular expression of their names, `--keep` keeps the logs of all parts.
  */
 import { randomInt } from "node:crypto";
 import { parseArgs } from "node:util";
@@ -20,6 +20,7 @@ const { values } = parseArgs({
     kinds: { type: "string" },
     rate: { type: "string" },
     minutes: { type: "string" },
+    nodes: { type: "boolean", default: false },
   },
 });
 const result = await run({
@@ -28,6 +29,7 @@ const result = await run({
     ? { faults: Number(values.faults), requests: Number(values.requests) }
     : { minutes: Number(values.minutes) }),
   concurrency: Number(values.concurrency),
+  nodes: values.nodes,
   ...(values.rate === undefined ? {} : { rate: Number(values.rate) }),
   ...(values.kinds === undefined ? {} : { kinds: values.kinds }),
   ...(values.keep === undefined ? {} : { keep: values.keep }),

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { NODE_PROFILES } from "../support/node-profiles.ts";
 import { Patience } from "../support/patience.ts";
 import { Random } from "../support/random.ts";
 import { FAULTS, type Fault, GATEWAY_KILLS, ROLL_BACKS } from "./faults.ts";
@@ -16,6 +17,8 @@ type RunOptions = {
   kinds?: string;
   /** Milliseconds for all of it; what is not judged by then is a problem of its own. */
   within?: number;
+  /** The parts reach the chain through a node that becomes another one: with each fault, or each minute where minutes are counted. */
+  nodes?: boolean;
   /** Folder in which the logs of all parts are kept. */
   keep?: string;
   note: (line: string) => void;
@@ -43,7 +46,11 @@ type RunResult = Verdict & {
   /** How long the load lasted. */
   seconds: number;
   struck: Record<string, number>;
+  /** As which nodes the chain answered. */
+  nodes: string[];
 };
+
+const NODE_MS = 60_000;
 
 /** A real system under load, one accident after the other; then the verdict. */
 export async function run(options: RunOptions): Promise<RunResult> {
@@ -56,12 +63,15 @@ export async function run(options: RunOptions): Promise<RunResult> {
   );
   const patience = new Patience(options.within ?? Number.POSITIVE_INFINITY, note);
   const kept = options.keep === undefined ? {} : { keep: options.keep };
-  const world = await openWorld({ credits: Math.max(10_000, most * 8), ...kept, note });
+  const world = await openWorld({ credits: Math.max(10_000, most * 8), ...kept, nodes: options.nodes ?? false, note });
+  const nodes = new Nodes(world);
   try {
     note("the system is up");
     const begun = Date.now();
     const load = new Load(world, random.fork(), options);
-    const { struck, lossy, problems } = await strike(world, options, random, load, patience);
+    if ("minutes" in options) nodes.changeEach(NODE_MS);
+    const { struck, lossy, problems } = await strike(world, options, random, load, patience, nodes);
+    nodes.stop();
     const lacking = async () => {
       const answered = load.requests.filter(({ outcome }) => outcome === "answered").length;
       return answered < least ? `${answered} of ${least} were answered` : null;
@@ -75,10 +85,51 @@ export async function run(options: RunOptions): Promise<RunResult> {
     const verdict = await judge(world, load, lossy, patience);
     verdict.problems.unshift(...problems);
     for (const problem of verdict.problems) note(`PROBLEM: ${problem}`);
-    return { seed, seconds, struck, ...verdict };
+    return { seed, seconds, struck, nodes: nodes.seen, ...verdict };
   } finally {
+    nodes.stop();
     note("stopping the system");
     await world.stop();
+  }
+}
+
+/** The nodes as which the chain answers, one after the other. */
+class Nodes {
+  readonly #world: World;
+  readonly #names = Object.keys(NODE_PROFILES) as (keyof typeof NODE_PROFILES)[];
+  readonly #seen = new Set<string>();
+  #turn = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  get seen(): string[] {
+    return [...this.#seen];
+  }
+
+  /** Whether the time changes it. */
+  get isTimed(): boolean {
+    return this.#timer !== undefined;
+  }
+
+  change(): void {
+    const { node, note } = this.#world;
+    if (node === null) return;
+    const name = this.#names[this.#turn++ % this.#names.length] as keyof typeof NODE_PROFILES;
+    node.profile = NODE_PROFILES[name];
+    this.#seen.add(name);
+    note(`the node is one like ${name}`);
+  }
+
+  changeEach(ms: number): void {
+    this.change();
+    this.#timer = setInterval(() => this.change(), ms);
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
   }
 }
 
@@ -89,6 +140,7 @@ async function strike(
   random: Random,
   load: Load,
   patience: Patience,
+  nodes: Nodes,
 ): Promise<{ struck: Record<string, number>; lossy: Lossy[]; problems: string[] }> {
   const struck: Record<string, number> = {};
   const lossy: Lossy[] = [];
@@ -101,6 +153,7 @@ async function strike(
     if (order.length === 0) order = random.shuffle(kinds);
     if (n === 0) order.sort((a, b) => Number(isKill(a)) - Number(isKill(b)));
     const fault = order.pop() as Fault;
+    if (!nodes.isTimed) nodes.change();
     options.note(`fault ${n + 1}: ${fault.name} (${load.requests.length} requests so far)`);
     let begun = Date.now();
     try {

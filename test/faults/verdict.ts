@@ -29,6 +29,8 @@ export type Verdict = {
 export type Lossy = { from: number; until: number; gateway?: string };
 
 const WEBHOOKS_MS = 120_000;
+/** PRIORITY_FEE_WEI, where nothing else is set. */
+const LEAST_TIP = 1_000_000_000n;
 
 /** Waits until everything has come to its end, then judges from the chain alone. */
 export async function judge(world: Judged, load: Load, lossy: readonly Lossy[], patience: Patience): Promise<Verdict> {
@@ -66,6 +68,7 @@ export async function judge(world: Judged, load: Load, lossy: readonly Lossy[], 
   const unseen = unseenCharges(load, stories);
   verdict.chargedUnseen = unseen.length;
   problems.push(...(await chargedForNothing(world, load, unseen)));
+  problems.push(...(await dearTransactions(world)));
   world.note("auditing the chain");
   await checkLedger(world.stack, problems);
   await checkWebhooks(world, stories, problems, patience);
@@ -108,6 +111,24 @@ async function chargedForNothing(world: Judged, load: Load, unseen: [id: string,
   if (lost.length > 0) problems.push(`charged for answers that nobody can have: ${lost.join(", ")}`);
   if (unnamed.length > 0) problems.push(`charged for jobs that their clients never heard of: ${unnamed.join(", ")}`);
   return [...problems, ...(await records(world, [...lost, ...unnamed].slice(0, 10)))];
+}
+
+/** Transactions of the gateways that paid more than twice the market's price: base fee and lowest tip of their block. */
+async function dearTransactions(world: Judged): Promise<string[]> {
+  const text = "SELECT mined_hash AS hash FROM chain_transaction WHERE mined_block_hash IS NOT NULL";
+  const { rows } = await world.pool.query<{ hash: string }>(text);
+  const dear: string[] = [];
+  for (const { hash } of rows) {
+    type Receipt = { effectiveGasPrice: string; blockNumber: string } | null;
+    const receipt = await world.rpc<Receipt>("eth_getTransactionReceipt", [hash]);
+    if (receipt === null) continue;
+    const block = await world.rpc<{ baseFeePerGas: string }>("eth_getBlockByNumber", [receipt.blockNumber, false]);
+    const [paid, market] = [BigInt(receipt.effectiveGasPrice), BigInt(block.baseFeePerGas) + LEAST_TIP];
+    if (paid > 2n * market) dear.push(`${hash} paid ${paid} wei per gas, the market asked ${market}`);
+  }
+  return dear.length === 0
+    ? []
+    : [`${dear.length} of ${rows.length} transactions were too dear: ${dear.slice(0, 3).join("; ")}`];
 }
 
 /** What the gateways have on record of jobs that did not end. */

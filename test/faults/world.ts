@@ -4,6 +4,8 @@ import type pg from "pg";
 import { rpc } from "../../scripts/dev/chain.ts";
 import { freePorts } from "../../scripts/dev/ports.ts";
 import { Client, openStore } from "../support/client.ts";
+import { NODE_PROFILES } from "../support/node-profiles.ts";
+import { NodeProxy } from "../support/node-proxy.ts";
 import { Receiver } from "../support/receiver.ts";
 import { MASTER_KEY, SECOND_ADDRESS, SECOND_KEY, SecondGateway } from "../support/second-gateway.ts";
 import { startTestStack, type TestStack, type TestStackOptions } from "../support/stack.ts";
@@ -40,6 +42,8 @@ export type World = {
   chainWire: Wire;
   databaseWire: Wire;
   miner: Miner;
+  /** Between all parts and the chain: the node as which it answers; null where the parts ask the chain itself. */
+  node: NodeProxy | null;
   /** Resolves when parts that ended by themselves run again: a part is not killed while it is being started. */
   revived: () => Promise<void>;
   /** Base URLs of both gateways. */
@@ -61,12 +65,17 @@ export async function openWorld(options: {
   /** Where everything that is logged is kept. */
   keep?: string;
   note: (line: string) => void;
+  /** Whether all parts reach the chain through a node that can answer as another one. */
+  nodes?: boolean;
   /** What differs from the stack of the fault suite. */
   stack?: TestStackOptions;
 }): Promise<World> {
   const { databaseUrl, env: given, windows } = options.stack ?? {};
   const ports = { ...(await freePorts(3)), ...(databaseUrl ? { postgres: Number(new URL(databaseUrl).port) } : {}) };
-  const [chainWire, databaseWire] = [await Wire.open(ports.chain), await Wire.open(ports.postgres)];
+  const node = options.nodes ? await NodeProxy.open(`http://127.0.0.1:${ports.chain}`, NODE_PROFILES.geth) : null;
+  const asked: Record<string, string> = node === null ? {} : { RPC_URL: node.url, WS_URL: "" };
+  const nodePort = node === null ? ports.chain : Number(new URL(node.url).port);
+  const [chainWire, databaseWire] = [await Wire.open(nodePort), await Wire.open(ports.postgres)];
   const wired = (url: string, wire: Wire) => url.replace(/:\d+(?=\/|$)/, `:${wire.port}`);
   const miner = new Miner(`http://127.0.0.1:${ports.chain}`);
   const running: TestStack = await startTestStack({
@@ -82,8 +91,9 @@ export async function openWorld(options: {
         RPC_URL: `http://127.0.0.1:${chainWire.port}`,
         ...GATEWAY_ENV,
       },
+      indexer: asked,
       ...given,
-      workers: { WORKER_FIRST_TOKEN_MS: "50", WORKER_TOKENS_PER_SECOND: "300" },
+      workers: { ...asked, WORKER_FIRST_TOKEN_MS: "50", WORKER_TOKENS_PER_SECOND: "300" },
     },
     // A process manager starts what has died again; here `revive` does.
     onDeath: (error, part) => revive(part, error),
@@ -110,6 +120,7 @@ export async function openWorld(options: {
   };
   const second = new SecondGateway(running, {
     DATABASE_URL: wired(running.info.database_url, databaseWire),
+    ...asked,
     ...GATEWAY_ENV,
   });
   await rpc(running.info.rpc_url, "anvil_setBalance", [SECOND_ADDRESS, "0x3635c9adc5dea00000"]);
@@ -132,6 +143,7 @@ export async function openWorld(options: {
     chainWire,
     databaseWire,
     miner,
+    node,
     revived: async () => void (await Promise.all(reviving)),
     gateways: [running.info.base_url, second.url],
     rpc: <T>(method: string, params: unknown[] = []) => rpc<T>(running.info.rpc_url, method, params),
@@ -148,6 +160,7 @@ export async function openWorld(options: {
       miner.stop();
       chainWire.close();
       databaseWire.close();
+      node?.close();
     },
   };
 }
