@@ -19,7 +19,7 @@ import { nodeTransport } from "../shared/node-transport.ts";
 import { nodeUrlFault } from "../shared/node-url.ts";
 import { redactOutput, redactor, secretsOfUrl } from "../shared/redact.ts";
 import { chainIdOf, firstLine, noEscrow } from "../verify/chain.ts";
-import { type Finding, findingLine } from "./findings.ts";
+import { chargeLine, type Finding, findingLine, type JobReport } from "./findings.ts";
 import { startProxy } from "./proxy.ts";
 
 const USAGE = `cmi-client proxy --base-url URL --escrow ADDRESS [options]
@@ -28,7 +28,7 @@ const USAGE = `cmi-client proxy --base-url URL --escrow ADDRESS [options]
   --wallet ADDRESS    whose credits are spent; WALLET_PRIVATE_KEY instead lets it dispute by itself
   --key-file FILE     the authorization key: each request's maximum is signed with it
   --max-credits N     most credits that one request may cost; needs --key-file
-  --json              findings as JSON, a line each
+  --json              findings, and charges that hold, as JSON, a line each
   SERVICE_API_KEY     the service's key, for programs that send the endpoint's own key
   PROXY_API_KEY       that own key; without it one is made and printed
 
@@ -97,12 +97,18 @@ async function run(argv: string[], env: NodeJS.ProcessEnv): Promise<void> {
     throw new UsageError("--max-credits needs --key-file: it is signed");
   if (keyFile !== undefined && wallet === undefined) throw new UsageError("--wallet is missing: the key signs for it");
   const print = (finding: Finding) => console.error(values.json ? JSON.stringify(finding) : findingLine(finding));
+  const printCharge = (report: JobReport) => {
+    const { checks: _, holds: __, ...charge } = report;
+    const line = chargeLine(report);
+    if (line !== null) console.log(values.json ? JSON.stringify({ kind: "holds", ...charge }) : line);
+  };
   const { url, localKey, close } = await startProxy({
     baseUrl,
     rpcUrl,
     escrow,
     port: count(values.port, "--port") ?? 4141,
     onFinding: print,
+    onJob: printCharge,
     ...(wallet !== undefined && { wallet }),
     ...(keyFile !== undefined && { authorizationKey: privateKey(readFileSync(keyFile, "utf8").trim(), "--key-file") }),
     ...(maxCredits !== undefined && { maxCredits }),

@@ -69,6 +69,12 @@ export type JobReport = {
   checks: readonly Check[];
 };
 
+/** A charge that holds, as one line of a log; null for a job in which something was found or that charged nothing. */
+export const chargeLine = ({ jobId, holds, status, creditsLocked, creditsCharged }: JobReport): string | null =>
+  holds && creditsCharged > 0
+    ? `HOLDS ${jobId}: ${creditsCharged} of ${creditsLocked} locked credits charged, for the text that its worker signed (${status})`
+    : null;
+
 /** A finding as one line of a log. */
 export const findingLine = ({ kind, id, jobId, says }: Finding): string =>
   `${kind.toUpperCase()} ${id} ${jobId ?? "no job"}: ${says}`;

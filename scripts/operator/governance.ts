@@ -4,6 +4,7 @@ import { toApiJobId } from "../../protocol/job-id.ts";
 import { TIERS, tierName } from "../../protocol/tiers.ts";
 import { readEvents } from "../deploy/contracts.ts";
 import { type Command, command } from "./command.ts";
+import { PROPOSAL_STATES } from "./governor-errors.ts";
 import { type Call, call, iso, type Operator, OperatorError, type Output } from "./operator.ts";
 
 export const MODELS: readonly Command[] = [
@@ -90,7 +91,6 @@ async function listModels(operator: Operator): Promise<Output> {
   return { text: text.join("\n"), json };
 }
 
-const STATES = ["pending", "active", "canceled", "defeated", "succeeded", "queued", "expired", "executed"];
 const SUPPORT = ["against", "for", "abstain"];
 
 export const PROPOSALS: readonly Command[] = [
@@ -151,7 +151,7 @@ async function describeProposal({ governor }: Operator, { id, description, targe
     governor.read.proposalEta([id]),
     governor.read.proposalVotes([id]),
   ]);
-  const state = STATES[number] ?? String(number);
+  const state = PROPOSAL_STATES[number] ?? String(number);
   const nextOf: Record<string, string> = {
     pending: `vote from ${iso(Number(snapshot))}`,
     active: `vote until ${iso(Number(deadline))}`,

@@ -22,6 +22,7 @@ import { nodeHost, nodeUrlFault } from "../../shared/node-url.ts";
 import { dataDirOf, readStackFile } from "../../shared/stack-file.ts";
 import { firstLine } from "../../verify/chain.ts";
 import { protocolAt } from "../deploy/contracts.ts";
+import { explainGovernor } from "./governor-errors.ts";
 
 /** What the operator can correct; shown without a stack. Exit status 2. */
 export class OperatorError extends Error {
@@ -161,7 +162,7 @@ function reasonOf(error: unknown): string {
   if (data === undefined || data === "0x") return firstLine(error);
   try {
     const { errorName, args } = decodeErrorResult({ abi: ERRORS, data });
-    return `${errorName}(${(args ?? []).map(show).join(", ")})`;
+    return explainGovernor(errorName, args ?? []) ?? `${errorName}(${(args ?? []).map(show).join(", ")})`;
   } catch {
     // An error that no contract of ours declares, a token's for instance.
     return firstLine(error);

@@ -114,14 +114,19 @@ print(reply.status, json.loads(reply.read())["choices"][0]["message"]["content"]
     expect(stdout).toMatch(/^200 \w/);
   });
 
-  it("has each job signed: they carry the ids that it chose, and nothing was found", async () => {
+  it("has each job signed: they carry the ids that it chose, each charge that holds is a line, and nothing was found", async () => {
     const jobs = await chainReader(stack).account(wallet.address);
     expect(jobs.free + jobs.escrowed).toBeLessThan(500);
     await eventually(
       async () => (await chainReader(stack).account(wallet.address)).escrowed,
       (escrowed) => escrowed === 0,
     );
-    expect(proxy.output).not.toMatch(/"kind"/);
+    const told = await eventually(
+      async () => proxy.output.split("\n").filter((line) => line.includes('"kind"')),
+      (lines) => lines.length === 3,
+    );
+    for (const line of told)
+      expect(JSON.parse(line)).toMatchObject({ kind: "holds", status: "settled", creditsCharged: 8 });
   });
 
   it("is not there for other users, for web pages, nor for anybody else's name of this machine", async () => {
@@ -151,6 +156,6 @@ print(reply.status, json.loads(reply.read())["choices"][0]["message"]["content"]
     expect(await reply.text()).toMatch(/data: \[DONE\]\n\n$/);
     expect(await proxy.exited).toBe(0);
     expect((await chainReader(stack).account(wallet.address)).escrowed).toBe(0);
-    expect(proxy.output).not.toMatch(/"kind"/);
+    expect(proxy.output).not.toMatch(/"kind":"(wrong|unchecked|done)"/);
   });
 });

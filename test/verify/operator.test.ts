@@ -63,7 +63,10 @@ async function decide(command: string): Promise<void> {
     "has no votes in this proposal",
   );
   await expect(operator(`proposals queue ${id} --yes`, KEYS.stranger)).rejects.toThrow(
-    /GovernorUnexpectedProposalState/,
+    /the proposal is active, and this takes one that is succeeded; .*GovernorUnexpectedProposalState/,
+  );
+  await expect(operator(`${command} --yes`, KEYS.stranger)).rejects.toThrow(
+    /had 0 SVC of votes in the block before, and a proposal needs 1,000,000 SVC: delegate/,
   );
   await p.later(5 * DAY);
   await operator(`proposals queue ${id} --yes`, KEYS.stranger);

@@ -1,5 +1,5 @@
 /** The node of a local development chain, which the page asks itself: it does what no wallet would pass on. */
-import { type Address, type Hex, numberToHex, parseEther } from "viem";
+import type { Address, Hex } from "viem";
 import { app } from "../data/app.ts";
 
 /** Asks the node. Rejects with its error, `code` and `data` included, as a wallet would. */
@@ -14,11 +14,12 @@ export async function askNode<T>(method: string, params: unknown): Promise<T> {
   return result as T;
 }
 
-const GAS = parseEther("1");
+/** A whole unit of the chain's currency. */
+const GAS = 10n ** 18n;
 
 /** Gives a wallet gas for many transactions, unless it has some. */
 export async function giveGas(account: Address): Promise<void> {
   if (app.rpc_url === null) return;
   const has = BigInt(await askNode<Hex>("eth_getBalance", [account, "latest"]));
-  if (has < GAS / 10n) await askNode("hardhat_setBalance", [account, numberToHex(has + GAS)]);
+  if (has < GAS / 10n) await askNode("hardhat_setBalance", [account, `0x${(has + GAS).toString(16)}`]);
 }
