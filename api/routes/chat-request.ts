@@ -13,11 +13,16 @@ const content = z
   .transform((value) => (typeof value === "string" ? value : value.map((part) => part.text).join("")))
   .meta({ description: "The text; an array of text parts is joined.", examples: ["Say hello."] });
 
+/** Clients choose the role by the name of a model or a provider, and each has a setting against it. */
+const SYSTEM_INSTEAD =
+  "send your instructions as system: in pi set compat.supportsDeveloperRole to false, in the AI SDK use @ai-sdk/openai-compatible " +
+  'or systemMessageMode "system"';
+
 const message = z.object(
   {
     role: z.enum(["system", "user", "assistant"], {
       error: ({ input }) =>
-        `must be one of system, user, assistant${input === "developer" ? "; send your instructions as system" : ""}`,
+        `must be one of system, user, assistant${input === "developer" ? `; ${SYSTEM_INSTEAD}` : ""}`,
     }),
     content,
   },
@@ -146,25 +151,27 @@ export const chatBodySchema = z.object(
 );
 
 /** A field that would change the answer and is not offered. `harmless` is what may stand in it: the value that asks for nothing. */
-function notOffered(harmless: z.ZodType) {
+function notOffered(harmless: z.ZodType, refusal = "is not offered; leave it out") {
   const { $schema: _, ...json } = z.toJSONSchema(harmless.nullable(), { io: "input" });
   return z
     .unknown()
-    .refine((value) => value == null || harmless.safeParse(value).success, "is not offered; leave it out")
+    .refine((value) => value == null || harmless.safeParse(value).success, refusal)
     .meta({ description: "Not offered.", ...json })
     .optional();
 }
 const nothing = z.null();
 const noTools = z.array(z.unknown()).max(0);
 const noChoice = z.enum(["none", "auto"]);
+/** Agents show this sentence alone. */
+const NO_TOOLS = "is not offered: this service has no tool calling, so switch tools off in your client";
 
 /** What a client may send: the offered fields, and those that are refused by name instead of being ignored. */
 export const chatRequestSchema = chatBodySchema.extend({
   n: notOffered(z.literal(1)),
-  tools: notOffered(noTools),
-  tool_choice: notOffered(noChoice),
-  functions: notOffered(noTools),
-  function_call: notOffered(noChoice),
+  tools: notOffered(noTools, NO_TOOLS),
+  tool_choice: notOffered(noChoice, NO_TOOLS),
+  functions: notOffered(noTools, NO_TOOLS),
+  function_call: notOffered(noChoice, NO_TOOLS),
   logprobs: notOffered(z.literal(false)),
   top_logprobs: notOffered(z.literal(0)),
   logit_bias: notOffered(z.strictObject({})),

@@ -1,5 +1,6 @@
 /**
- * `node scripts/build/pack.ts [folder...]`: packs the workspaces of package.json, or those named, into `.data/packages/*.tgz`.
+ * `node scripts/build/pack.ts [folder...]`: packs the workspaces of package.json, or those named, into `packages/*.tgz` in DATA_DIR
+ * (`.data`).
  *
  * In the repository the exports and commands of a package are TypeScript sources, which every part imports by their paths. In its tarball they
  * are bundles: JavaScript with the sources that it imports from other folders, and types beside it. What stays outside is a dependency, in the
@@ -10,6 +11,7 @@ import { isBuiltin } from "node:module";
 import { basename, dirname, join, resolve } from "node:path";
 import { execa } from "execa";
 import { build, type OutputChunk } from "rolldown";
+import { dataDirOf } from "../../shared/stack-file.ts";
 import { messageOf, ROOT } from "../dev/files.ts";
 
 type Manifest = {
@@ -182,7 +184,7 @@ async function singleFile(page: string): Promise<string> {
 }
 
 if (import.meta.main) {
-  const out = join(ROOT, ".data", "packages");
+  const out = join(dataDirOf(process.env), "packages");
   const asked = process.argv.slice(2);
   try {
     for (const folder of asked.length > 0 ? asked : packages()) {

@@ -246,7 +246,14 @@ describe("a request body", () => {
     [
       "/v1/chat/completions",
       { model: MODEL, messages: [{ role: "developer", content: "x" }] },
-      "messages[0].role: must be one of system, user, assistant; send your instructions as system (it is 'developer')",
+      "messages[0].role: must be one of system, user, assistant; send your instructions as system: in pi set " +
+        "compat.supportsDeveloperRole to false, in the AI SDK use @ai-sdk/openai-compatible or systemMessageMode " +
+        "\"system\" (it is 'developer')",
+    ],
+    [
+      "/v1/chat/completions",
+      { ...user("x"), tools: [{ type: "function", function: { name: "f" } }] },
+      "tools: is not offered: this service has no tool calling, so switch tools off in your client (it is a list of 1)",
     ],
     ["/v1/chat/completions", { ...user("x"), temperature: 3 }, "temperature: must be at most 2 (it is 3)"],
     [
