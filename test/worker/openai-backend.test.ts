@@ -146,6 +146,14 @@ describe("an OpenAI-compatible backend", () => {
     expect(completed?.completion).toMatchObject({ completionTokens: 2, proofHash: answerHash("42") });
   });
 
+  it("that only reasons, unasked, has not answered; asked for it, it has an empty answer", async () => {
+    const script = stream(chunk({ reasoning_content: "Hm" }), chunk({}, "length"), usageAndDone(1, 9));
+    peer.play(script);
+    expect((await run()).error?.code).toBe("backend_failed");
+    peer.play(script);
+    expect((await run({ request: { reasoning_effort: "low" } })).completed?.finish_reason).toBe("length");
+  });
+
   it("passes a trial with its reasoning, which can take all of the few tokens", async () => {
     peer.play(stream(chunk({ reasoning_content: "First, I count." }), chunk({}, "length"), usageAndDone(1, 16)));
     expect((await askTrial(chain, worker, gateway, "qwen3-8b")).body).toEqual({ text: "First, I count." });
@@ -267,6 +275,44 @@ describe("an OpenAI-compatible backend", () => {
     const job = await prepare(chain, worker);
     expect(await dispatch(worker, job)).toMatchObject({ status: 409, refusal: "not_locked", names: [] });
     await vi.waitFor(() => expect(open).toBe(0), 60_000);
+  });
+});
+
+describe("a model server with room for two requests", () => {
+  it("answers six that come at once, and the worker announces two places from then on", async () => {
+    let running = 0;
+    let refused = 0;
+    peer.play(async (res, body) => {
+      if (running === 2) {
+        refused += 1;
+        return void res.writeHead(429, { "retry-after": "1" }).end('{"error":{"message":"busy"}}');
+      }
+      running += 1;
+      await stream(chunk({ content: "ok" }), chunk({}, "stop"))(res, body);
+      running -= 1;
+    });
+    const { capacity } = await daemon.health();
+    expect(capacity).toBe(32);
+    const jobs = await Promise.all(Array.from({ length: 6 }, () => lockJob(chain, worker)));
+    const answers = await Promise.all(jobs.map((job) => dispatch(worker, job)));
+    expect(answers.map(({ text }) => text)).toEqual(Array(6).fill("ok"));
+    // On a busy machine they may not have come at once.
+    if (refused > 0) expect((await daemon.health())["capacity"]).toBeLessThan(6);
+    expect(await daemon.health()).toMatchObject({ in_flight: 0, queued: 0, queue_capacity: 64 });
+  });
+
+  it("that stays full makes the worker refuse a job as busy, with nothing signed", async () => {
+    peer.play((res) => void res.writeHead(503).end());
+    expect(await run({ acknowledgeIn: 8 })).toMatchObject({ status: 503, refusal: "busy", names: [] });
+  });
+
+  it("that does not hold a conversation has the job refused with that", async () => {
+    const message =
+      "This model's maximum context length is 32768 tokens. However, your messages resulted in 40000 tokens.";
+    peer.play(
+      (res) => void res.writeHead(400).end(JSON.stringify({ error: { message, code: "context_length_exceeded" } })),
+    );
+    expect(await run()).toMatchObject({ status: 400, refusal: "context_length_exceeded", names: [] });
   });
 });
 

@@ -24,7 +24,7 @@ import type { Identity } from "../keys.ts";
 import { type EventStream, Refusal } from "../reply.ts";
 import type { SettlementWatcher } from "../settlement.ts";
 import type { CompletionStore, Papers } from "../store.ts";
-import { Generation, JobError } from "./answer.ts";
+import { type Answer, Generation, JobError } from "./answer.ts";
 import { AssignmentChecks, CLOCK_SKEW, type Gateway } from "./checks.ts";
 import { Slots } from "./slots.ts";
 
@@ -254,23 +254,26 @@ export class JobRunner {
    * acknowledged any more. Whatever else fails at once is a refusal: the gateway can turn to another worker without waiting. Throws a Refusal.
    */
   async #begun({ stream, until, log }: Run, first: Generation, begin: () => Generation): Promise<Generation> {
-    for (let generation = first; ; generation = begin()) {
+    for (let generation = first, isAgain = false; ; generation = begin(), isAgain = true) {
       const failure = await generation.failsWithin(ACKNOWLEDGE_WITHIN_MS, stream.left);
       if (failure === null) return generation;
       if (!(failure instanceof ServerBusy)) throw refusalOf(failure);
       log.debug({ retryAfterMs: failure.retryAfterMs, running: this.#slots.running }, "the model server is full");
-      await this.#slots.refused(failure.retryAfterMs, until);
+      await this.#slots.refused(failure.retryAfterMs, { isAgain, until });
     }
   }
 
-  /** Nobody pays for reasoning that was not asked for. */
-  #noteUnaskedReasoning(model: string): void {
+  /** Nobody pays for reasoning that was not asked for. Throws a BackendError where it was all that came. */
+  #judgeReasoning({ model, request }: Dispatch, answer: Answer): void {
     const { config, log } = this.#parts;
     const isDeclared = config.abilities.get(model)?.includes(ALWAYS_REASONING) ?? false;
-    if (isDeclared || this.#unaskedReasoners.has(model)) return;
-    this.#unaskedReasoners.add(model);
-    const help = `switch its reasoning off at the model server, or declare --abilities ${model}=${ALWAYS_REASONING}`;
-    log.warn({ model }, `the model reasons although it was told not to, and nobody pays for that: ${help}`);
+    if (isDeclared || asksReasoning(request)) return;
+    if (!this.#unaskedReasoners.has(model)) {
+      this.#unaskedReasoners.add(model);
+      const help = `switch its reasoning off at the model server, or declare --abilities ${model}=${ALWAYS_REASONING}`;
+      log.warn({ model }, `the model reasons although it was told not to, and nobody pays for that: ${help}`);
+    }
+    if (answer.bytes === 0) throw new BackendError("the model only reasoned, which nobody had asked for");
   }
 
   /** Takes the job: the mark that it is taken is written before the acknowledgement leaves. */
@@ -314,6 +317,7 @@ export class JobRunner {
         { cut: cut.signal, end: end.signal },
       );
       if (cut.signal.aborted || end.signal.aborted) abort.abort();
+      if (reasoned > 0) this.#judgeReasoning(dispatch, answer);
       const finishedAt = clock.now();
       // The chain takes no time later than the settlement's block: the time of a block that was mined is never too late.
       const completedAt = Math.max(await reader.newestBlockTime(), seen.job.lockedAt);
@@ -324,7 +328,6 @@ export class JobRunner {
       await store.save({ ...head, text: answer.text() });
       watcher.completed(head);
       stream.completed({ completion, signature, finish_reason: finishReason });
-      if (reasoned > 0 && !asksReasoning(dispatch.request)) this.#noteUnaskedReasoning(dispatch.model);
       log.info({ ...usage, finishReason, firstTokenMs, ms: Math.round(performance.now() - started) }, "job completed");
     } finally {
       this.#answering.delete(jobId);

@@ -78,13 +78,14 @@ export class Slots {
 
   /**
    * The model server has no room for a job that has a slot. Resolves when it may be sent again: another job has ended, or `ms` are over. Throws a
-   * Refusal when `until` fires before.
+   * Refusal when `until` fires before. A job that was sent again says nothing of the number of places: the server may not have noticed the end of
+   * the job before it yet.
    */
-  async refused(ms: number, until: AbortSignal): Promise<void> {
+  async refused(ms: number, { isAgain, until }: { isAgain: boolean; until: AbortSignal }): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#refused.add(resolve);
     // A server that refuses the only job has no room for other reasons: it loads its model, or has clients of its own.
-    if (this.running > 0) this.#limit = Math.min(this.#limit, this.running);
+    if (this.running > 0 && !isAgain) this.#limit = Math.min(this.#limit, this.running);
     this.#growAt = Date.now() + GROW_AFTER_MS;
     const timer = setTimeout(resolve, ms);
     until.addEventListener("abort", () => resolve(), { once: true });
