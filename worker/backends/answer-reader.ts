@@ -47,6 +47,8 @@ export class AnswerReader {
   #usage: BackendUsage = { promptTokens: null, completionTokens: null, reasoningTokens: null };
   #done = false;
   #hasText = false;
+  /** The number of the choice that is read. */
+  #index: unknown = null;
   /** A whole message that came where a piece was expected. */
   #message: string | null = null;
   /** Something came that might be text, and was not understood. */
@@ -126,7 +128,9 @@ export class AnswerReader {
   }
 
   #choice({ index, delta, message, text, finish_reason }: Record<string, unknown>): void {
-    if (index != null && Number(index) !== 0) {
+    // There is one choice, whatever its number: some servers count from 1.
+    this.#index ??= index ?? 0;
+    if ((index ?? this.#index) !== this.#index) {
       this.#isUnread = true;
       return;
     }

@@ -79,16 +79,25 @@ export class ContextExceeded extends BackendError {
 export async function modelsFault(backend: Backend, names: Iterable<string>, where: string): Promise<string | null> {
   try {
     const served = await backend.models();
-    const missing = served === null ? [] : [...names].filter((name) => !served.includes(name));
+    // Ollama takes a name without its tag.
+    const isServed = (name: string) => served === null || served.includes(name) || served.includes(`${name}:latest`);
+    const missing = [...names].filter((name) => !isServed(name));
     if (served === null || missing.length === 0) return null;
     return (
-      `the model server ${where} does not serve ${missing.join(", ")}; it serves ${served.join(", ") || "nothing"}. ` +
+      `the model server ${where} does not serve ${missing.join(", ")}; it serves ${listOf(served)}. ` +
       "Name its models with --models catalog-id=name-at-the-server"
     );
   } catch (error) {
     if (!(error instanceof BackendError)) throw error;
     return `the model server ${where} cannot be asked for its models: ${error.message}. Is it running, and is that its address?`;
   }
+}
+
+/** Names for a sentence: as many as a person reads. */
+function listOf(names: readonly string[]): string {
+  const shown = names.slice(0, 20).map((name) => name.slice(0, 100));
+  const more = names.length - shown.length;
+  return `${shown.join(", ") || "nothing"}${more > 0 ? ` and ${more} more` : ""}`;
 }
 
 /** Letters that are a token each, as a rule: scripts without spaces between words. */

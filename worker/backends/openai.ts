@@ -41,7 +41,9 @@ export class OpenAiBackend implements Backend {
   readonly #unknown = new Set<OwnField>();
 
   constructor({ baseUrl, key, connections }: OpenAiOptions) {
-    this.#baseUrl = baseUrl.replace(/\/+$/, "");
+    const given = baseUrl.replace(/\/+$/, "");
+    // People name a server by its host and port, too.
+    this.#baseUrl = new URL(given).pathname === "/" ? `${given}/v1` : given;
     this.#root = this.#baseUrl.replace(/\/v1$/, "");
     this.#key = key;
     this.name = new URL(baseUrl).host;
@@ -55,7 +57,9 @@ export class OpenAiBackend implements Backend {
     // uvicorn and llama-server close a connection that was idle for 5 s.
     this.#agent = new Agent({ ...options, keepAliveTimeout: 4_000 });
     this.#fresh = new Agent({ ...options, pipelining: 0 });
-    this.#context = new ServerContext((path, body, signal) => this.#document("POST", this.#root + path, signal, body));
+    this.#context = new ServerContext((path, body, signal) =>
+      this.#document(body === undefined ? "GET" : "POST", this.#root + path, signal, body),
+    );
   }
 
   async *generate(model: string, request: ChatRequest, signal: AbortSignal): Pieces {
@@ -128,7 +132,7 @@ export class OpenAiBackend implements Backend {
     const models = Array.isArray(data) ? data.filter((model) => typeof Object(model).id === "string") : null;
     if (models === null) throw new BackendError("the model server's model list is not in the OpenAI format");
     this.#context.learn(models);
-    if (models.length > 0) await this.#context.look(models[0].id);
+    for (const { id } of models.slice(0, 1)) await this.#context.look(id);
     return models.map(({ id }) => id);
   }
 

@@ -1,8 +1,11 @@
 /** How many tokens of answer a model server has room for behind a prompt, by that server's own count where it can be asked. */
 import type { ChatRequest } from "../../protocol/dispatch.ts";
-import { ContextExceeded, type Counting } from "./backend.ts";
+import { ContextExceeded, type Counting, estimatePrompt } from "./backend.ts";
 
-/** Sends a request to the model server; null where the answer is no JSON, or no success. `path` is under the server's root. */
+/**
+ * Sends a request to the model server, a POST where there is a body; null where the answer is no JSON, or no success. `path` is under the server's
+ * root.
+ */
 export type Ask = (path: string, body: unknown, signal: AbortSignal) => Promise<unknown>;
 type Messages = ChatRequest["messages"];
 
@@ -39,6 +42,10 @@ const TEMPLATE = 128;
 const PER_MESSAGE = 8;
 /** A count takes milliseconds. A server that is too busy for it is sent the request as it is. */
 const COUNT_MS = 3_000;
+/** Ollama may load a model anew with another window. */
+const WINDOW_KEPT_MS = 60_000;
+/** An estimate above the window times this is no error of the estimate. */
+const ESTIMATE_SLACK = 1.25;
 /** A server that could not be asked is asked again after this time: another one may be there by then. */
 const LOOK_AGAIN_MS = 600_000;
 
@@ -48,6 +55,9 @@ export class ServerContext {
   readonly #windows = new Map<string, number>();
   #way: Way | null = null;
   #lookAgainAt = 0;
+  /** Ollama: it shortens a conversation that is too long, without a word. */
+  #isOllama = false;
+  #loadedAt = 0;
 
   constructor(ask: Ask) {
     this.#ask = ask;
@@ -66,8 +76,9 @@ export class ServerContext {
     }
   }
 
-  /** Finds out how the server counts. */
+  /** Finds out how the server counts, and what it holds where its list does not tell. */
   async look(model: string): Promise<void> {
+    if (!this.#windows.has(model)) await this.#readLoaded(new AbortController().signal);
     await this.#count(model, [{ role: "user", content: "Hello" }], new AbortController().signal);
   }
 
@@ -80,28 +91,25 @@ export class ServerContext {
     { messages, max_tokens }: Pick<ChatRequest, "messages" | "max_tokens">,
     signal: AbortSignal,
   ): Promise<number> {
+    if (this.#isOllama && Date.now() > this.#loadedAt + WINDOW_KEPT_MS) await this.#readLoaded(signal);
     const window = this.#windows.get(model);
     if (window === undefined) return max_tokens;
     // No text has more tokens than bytes: most prompts need no count.
     const bytes = messages.reduce((sum, { content }) => sum + Buffer.byteLength(content) + PER_MESSAGE, TEMPLATE);
     if (bytes + max_tokens <= window) return max_tokens;
     const prompt = await this.#count(model, messages, signal);
-    if (prompt === null) return max_tokens;
+    if (prompt === null) {
+      // It would answer another conversation than the client's.
+      const isShortened = this.#isOllama && estimatePrompt(messages) > window * ESTIMATE_SLACK;
+      if (isShortened) throw new ContextExceeded(null, window);
+      return max_tokens;
+    }
     if (prompt >= window) throw new ContextExceeded(prompt, window);
     return Math.min(max_tokens, window - prompt);
   }
 
   async #count(model: string, messages: Messages, signal: AbortSignal): Promise<number | null> {
-    const inTime = AbortSignal.any([signal, AbortSignal.timeout(COUNT_MS)]);
-    const ask = async (path: string, body: unknown) => {
-      try {
-        return await this.#ask(path, body, inTime);
-      } catch (error) {
-        if (signal.aborted) throw error;
-        // Late, or away: the request itself will tell.
-        return null;
-      }
-    };
+    const ask = this.#asking(signal);
     if (this.#way !== null) {
       const count = await this.#way(ask, model, messages);
       if (count !== null) return count;
@@ -116,5 +124,30 @@ export class ServerContext {
     }
     this.#way = null;
     return null;
+  }
+
+  /** Notes the windows of the models that Ollama has loaded: it has one for each, which its operator or its memory decides. */
+  async #readLoaded(signal: AbortSignal): Promise<void> {
+    this.#loadedAt = Date.now();
+    const { models } = Object(await this.#asking(signal)("/api/ps", undefined));
+    if (!Array.isArray(models)) return;
+    this.#isOllama = true;
+    for (const { name, context_length } of models.map(Object)) {
+      const window = countOf(context_length);
+      if (typeof name === "string" && window !== null) this.#windows.set(name, window);
+    }
+  }
+
+  /** Questions that belong together. Null as well where an answer is late, or the server away: the request itself will tell. */
+  #asking(signal: AbortSignal): (path: string, body: unknown) => Promise<unknown> {
+    const inTime = AbortSignal.any([signal, AbortSignal.timeout(COUNT_MS)]);
+    return async (path, body) => {
+      try {
+        return await this.#ask(path, body, inTime);
+      } catch (error) {
+        if (signal.aborted) throw error;
+        return null;
+      }
+    };
   }
 }

@@ -4,9 +4,9 @@ import { createServer, type IncomingMessage, type RequestListener, type Server, 
 import type { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import type { ChatRequest } from "../../../protocol/dispatch.ts";
-import { type BackendPiece, ContextExceeded, ServerBusy } from "../../../worker/backends/backend.ts";
+import { type BackendPiece, ContextExceeded, modelsFault, ServerBusy } from "../../../worker/backends/backend.ts";
 import { OpenAiBackend } from "../../../worker/backends/openai.ts";
 import { type RecordedServer, type Refusal, SERVERS } from "../support/recorded-servers.ts";
 
@@ -202,6 +202,10 @@ const HARMLESS: [name: string, sent: (recorded: RecordedServer) => Sent, counted
   [
     "an index that is null",
     (recorded) => streamed(recorded, (data) => choices(data, (one) => ({ ...one, index: null }))),
+  ],
+  [
+    "an index that counts from 1",
+    (recorded) => streamed(recorded, (data) => choices(data, (one) => ({ ...one, index: 1 }))),
   ],
   ["no index", (recorded) => streamed(recorded, (data) => choices(data, ({ index: _, ...one }) => one))],
   [
@@ -721,6 +725,35 @@ describe("a model server", () => {
   });
 });
 
+describe("the models of a server", () => {
+  const serving = (...ids: string[]) => {
+    paths = { "/v1/models": (_body, res) => void res.end(JSON.stringify({ data: ids.map((id) => ({ id })) })) };
+  };
+
+  it("may be named without the tag of their newest version", async () => {
+    serving("qwen3:latest", "llama3:8b");
+    expect(await modelsFault(backend, ["qwen3", "llama3:8b"], "here")).toBeNull();
+    expect(await modelsFault(backend, ["llama3"], "here")).toMatch(
+      /does not serve llama3; it serves qwen3:latest, llama3:8b\./,
+    );
+  });
+
+  it("are listed as far as a person reads", async () => {
+    serving(...Array.from({ length: 5_000 }, (_, at) => `${at}-${"x".repeat(500)}`));
+    const fault = await modelsFault(backend, ["m"], "here");
+    expect(fault).toMatch(/ and 4980 more\. Name its models/);
+    expect(fault?.length).toBeLessThan(3_000);
+  });
+
+  it("are found behind an address without a path", async () => {
+    serving("m");
+    const { port } = server.address() as { port: number };
+    const short = new OpenAiBackend({ baseUrl: `http://127.0.0.1:${port}`, key: null, connections: 1 });
+    expect(await short.models()).toEqual(["m"]);
+    await short.close();
+  });
+});
+
 describe("a model server that counts on request", () => {
   const window = 1_000;
   const models =
@@ -776,6 +809,30 @@ describe("a model server that counts on request", () => {
     await backend.models();
     expect((await answerOf(long)).failure).toMatchObject({ name: "ContextExceeded", promptTokens: window, window });
     expect(asked).toEqual([]);
+  });
+
+  it("that shortens conversations by itself is not sent one that it does not hold: Ollama", async () => {
+    let context_length = window;
+    paths = {
+      "/v1/models": models({ owned_by: "library" }),
+      "/api/ps": (_body, res) => void res.end(JSON.stringify({ models: [{ name: "m", model: "m", context_length }] })),
+    };
+    handle = good;
+    await backend.models();
+    expect(backend.counting("m")).toEqual({ by: "estimate", window });
+    const asks = (words: number) =>
+      answerOf({ messages: [{ role: "user", content: "word ".repeat(words) }], max_tokens: 100 });
+    expect((await asks(900)).failure).toBeNull();
+    expect((await asks(1_500)).failure).toMatchObject({ name: "ContextExceeded", promptTokens: null, window });
+    // Loaded anew with a larger window, which it tells when it is asked again.
+    context_length = 4_096;
+    vi.useFakeTimers({ toFake: ["Date"] }).setSystemTime(Date.now() + 61_000);
+    try {
+      expect((await asks(1_500)).failure).toBeNull();
+    } finally {
+      vi.useRealTimers();
+    }
+    expect(asked.length).toBe(2);
   });
 
   it("is estimated where it does not, and asked by its refusal", async () => {
