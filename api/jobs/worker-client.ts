@@ -12,6 +12,7 @@ import {
   outputSchema,
   type ProbedHealth,
   probeSchema,
+  RefusalCode,
   refusalSchema,
   type Ticket,
   type TrialRequest,
@@ -80,6 +81,8 @@ export class WorkerClient {
   readonly #agent: Dispatcher;
   /** Connections that are used once. */
   readonly #fresh: Dispatcher;
+  /** Answers to requests that were sent twice. */
+  readonly #again = new WeakSet<Dispatcher.ResponseData>();
 
   constructor(policy: EndpointPolicy) {
     this.#policy = policy;
@@ -98,7 +101,8 @@ export class WorkerClient {
     const { assignment, signature } = body;
     const ticket: Ticket = { assignment, signature };
     const response = await this.#post(endpoint, "/jobs", { body, ticket }, signal);
-    if (response.statusCode !== 200) throw await refusal(response);
+    if (response.statusCode !== 200)
+      throw this.#again.has(response) ? asFirst(await refusal(response)) : await refusal(response);
     return followStream(response.body, body.request.max_tokens, events);
   }
 
@@ -176,7 +180,9 @@ export class WorkerClient {
       return await request(url, { ...options, dispatcher: this.#agent });
     } catch (error) {
       if (options.signal.aborted || !DROPPED.has(String(Object(error).code))) throw error;
-      return await request(url, { ...options, dispatcher: this.#fresh });
+      const response = await request(url, { ...options, dispatcher: this.#fresh });
+      this.#again.add(response);
+      return response;
     }
   }
 
@@ -225,6 +231,12 @@ async function refusal({ statusCode, body }: Dispatcher.ResponseData): Promise<W
   if (!parsed.success) return new WorkerFailure("refused", `the worker answered ${statusCode}`, true);
   const { code, message } = parsed.data.error;
   return new WorkerFailure(code, `the worker refused: ${oneLine(message)}`, false);
+}
+
+/** Of a job that was sent twice: a worker that took it before took it by the first sending, whose connection broke. */
+function asFirst(failure: WorkerFailure): WorkerFailure {
+  if (failure.code !== RefusalCode.AlreadyTaken) return failure;
+  return new WorkerFailure("broken_stream", "the connection broke before the worker's answer", true, failure);
 }
 
 function jsonOrNull(text: string): unknown {

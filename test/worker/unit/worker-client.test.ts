@@ -330,6 +330,21 @@ describe("the gateway's connection to workers", () => {
     expect(drops).toBeGreaterThan(0);
   });
 
+  it("knows a job that its worker took by the first of two sendings as offered", async () => {
+    let sent = 0;
+    const url = await serve((request, response) => {
+      request.resume().on("end", () => {
+        sent += 1;
+        if (sent === 1) return void request.socket.destroy();
+        response.writeHead(409).end(JSON.stringify({ error: { code: "already_taken", message: "took it before" } }));
+      });
+    });
+    await expect(dispatch(url)).rejects.toMatchObject({ code: "broken_stream", offered: true });
+    // Without a first sending it is what the worker says.
+    await expect(dispatch(url)).rejects.toMatchObject({ code: "already_taken", offered: false });
+    expect(sent).toBe(3);
+  });
+
   it("uses a connection again after a job, as the next one may come soon", async () => {
     const ports = new Set<number | undefined>();
     const url = await serve((request, response) => {
