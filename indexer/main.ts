@@ -12,7 +12,6 @@ import { redactOutput } from "../shared/redact.ts";
 import { authorizeRequests, type Environment, hiding, LaunchError, readEnvironment } from "./launch/environment.ts";
 import { startHeadFeed } from "./launch/head-feed.ts";
 import { withLogRanges } from "./launch/log-ranges.ts";
-import { changePonder } from "./launch/ponder.ts";
 import {
   buildSchema,
   connect,
@@ -26,6 +25,7 @@ import {
   lostFinalBlock,
   openChain,
   ponderVersion,
+  requirePatchedPonder,
   shownSchemas,
   takeOver,
 } from "./launch/schemas.ts";
@@ -43,6 +43,7 @@ const seconds = (): string => `${((Date.now() - started) / 1000).toFixed(1)} s`;
 
 async function main(): Promise<void> {
   outliveLostOutput();
+  requirePatchedPonder();
   const environment = readEnvironment(process.env);
   redactOutput(hiding(environment));
   // ponder.config.ts reads it.
@@ -117,7 +118,6 @@ async function runPonder({ host, port, logLevel }: Environment, schema: string):
   // Ponder queries one connection concurrently, which pg has deprecated: nothing that a reader of the log could do about.
   process.noDeprecation = true;
   log(`indexing into schema ${schema}`);
-  changePonder();
   const ponder = import.meta.resolve("ponder");
   const { start } = await import(new URL("bin/commands/start.js", ponder).href);
   await start({

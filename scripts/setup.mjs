@@ -75,6 +75,9 @@ function complete(omitted) {
     makeExecutable(join(folder, "native", "bin"));
   }
   for (const name of foldersIn(join(MODULES, "@foundry-rs"))) makeExecutable(join(MODULES, "@foundry-rs", name, "bin"));
+  const patch = join(MODULES, "patch-package", "index.js");
+  const status = existsSync(patch) ? spawnSync(process.execPath, [patch], { cwd: ROOT, stdio: "inherit" }).status : 0;
+  if (status !== 0) throw new Error("patches/ could not be applied to the installed packages.");
   writeFileSync(STAMP, stamp(omitted));
 }
 

@@ -3,7 +3,7 @@
  * at hand.
  */
 import { createHash } from "node:crypto";
-import { globSync, readFileSync } from "node:fs";
+import { existsSync, globSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { createPublicClient, type PublicClient } from "viem";
@@ -14,7 +14,7 @@ import { LaunchError } from "./environment.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 // What decides about the contents of the tables. Comments count: a re-index too many costs seconds, one too few is wrong data.
-const SOURCES = ["indexer/ponder.*.ts", "indexer/src/**/*.ts", "indexer/launch/{ponder,rows}.ts", "protocol/**/*.ts"];
+const SOURCES = ["indexer/{ponder.*,registry}.ts", "indexer/src/**/*.ts", "patches/ponder*", "protocol/**/*.ts"];
 
 const digest = (parts: string[]): string => createHash("sha256").update(parts.join("\0")).digest("hex").slice(0, 10);
 
@@ -27,6 +27,13 @@ export function deploymentPrefix({ chainId, startBlockHash, contracts }: Deploym
 export function ponderVersion(): string {
   // Ponder's package.json is not among its exports.
   return JSON.parse(readFileSync(new URL("../../package.json", import.meta.resolve("ponder")), "utf8")).version;
+}
+
+/** Throws if npm has installed Ponder without applying our patch, which mends two bugs (docs/upstream.md). */
+export function requirePatchedPonder(): void {
+  // The patch adds this file.
+  if (existsSync(new URL("indexing-store/rows.js", import.meta.resolve("ponder")))) return;
+  throw new LaunchError("the installed Ponder lacks the changes in patches/: run `npm ci` without --ignore-scripts");
 }
 
 /** Schema that this build of the indexer fills for a deployment. */
@@ -165,8 +172,15 @@ export async function takeOver(client: pg.Client, schema: string): Promise<void>
 
 type Log = (line: string) => void;
 
-// Ponder counts a block of a chain it does not know as final after so many more; a development chain is such a chain.
-const FINALITY = 30;
+/** Ponder's own number of blocks after which a block of this chain is final: 65 on Ethereum, 30 on a chain that it does not know. */
+async function finalityOf(chainId: number): Promise<number> {
+  const module = new URL("utils/finality.js", import.meta.resolve("ponder")).href;
+  const { getFinalityBlockCount } = (await import(module)) as {
+    getFinalityBlockCount: (build: { chain: { id: number } }) => number;
+  };
+  return getFinalityBlockCount({ chain: { id: chainId } });
+}
+
 const PATIENCE_MS = 3_000;
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -247,13 +261,14 @@ const missing = (block: number): Mismatch => ({ reason: `the chain has no block 
 
 /** Ponder refuses to start when what it stored as final no longer is: a chain that lost its last blocks, and stands still. */
 async function notFinal(client: pg.Client, chain: PublicClient, chainId: number): Promise<Mismatch | null> {
+  const finality = await finalityOf(chainId);
   for (const { blockNumber } of await finalizedCheckpoints(client, chainId)) {
     const isFinal = await eventually(async () => {
       const head = await chain.getBlockNumber({ cacheTime: 0 });
-      return Math.max(0, Number(head) - FINALITY) >= blockNumber || null;
+      return Math.max(0, Number(head) - finality) >= blockNumber || null;
     });
     if (isFinal === null)
-      return { reason: `the chain ends less than ${FINALITY} blocks after block ${blockNumber}`, behind: true };
+      return { reason: `the chain ends less than ${finality} blocks after block ${blockNumber}`, behind: true };
   }
   return null;
 }

@@ -1,9 +1,10 @@
 /** Wallets and payees: deposits, withdrawals, choices and limits, payouts that the token refused. */
-import { type Context, ponder } from "ponder:registry";
-import { account, job, payout } from "ponder:schema";
+
 import { type Address, type Hex, zeroAddress } from "viem";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import { usdgValue } from "../../protocol/money.ts";
+import { account, job, payout } from "../ponder.schema.ts";
+import { type Context, ponder } from "../registry.ts";
 import { type ChainEvent, configure, jobOf, place, record } from "./record.ts";
 
 type AccountEvent = ChainEvent & { args: { wallet: Address; sequence: number } };

@@ -1,7 +1,8 @@
 /** ModelCatalog: listings, announced prices, retirements. */
-import { type Context, ponder } from "ponder:registry";
-import { model } from "ponder:schema";
+
 import { type Tier, tierName } from "../../protocol/tiers.ts";
+import { model } from "../ponder.schema.ts";
+import { type Context, ponder } from "../registry.ts";
 import { type ChainEvent, place, record } from "./record.ts";
 
 type ModelEvent = ChainEvent & { args: { model: number; sequence: number } };

@@ -1,11 +1,12 @@
 /** Disputes: how a charge is questioned, voted on and ruled, and what that costs operator, treasury and worker. */
-import { type Context, ponder } from "ponder:registry";
-import { account, dispute, job } from "ponder:schema";
+
 import type { Address, Hex } from "viem";
 import { toProofHash } from "../../protocol/answer-hash.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import { ChainStatus, jobState, type RulingName, rulingName } from "../../protocol/job-status.ts";
 import { creditsOf, toUnits, usdgValue } from "../../protocol/money.ts";
+import { account, dispute, job } from "../ponder.schema.ts";
+import { type Context, ponder } from "../registry.ts";
 import { type ChainEvent, place, record, recordJob } from "./record.ts";
 
 /** What a dispute of a client that received nothing names as its hash. */

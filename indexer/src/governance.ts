@@ -1,7 +1,8 @@
 /** Governance: fee, treasury, pause, stake terms, arbiters, owners. Admitting and stopping operators stands in operators.ts. */
-import { type Context, ponder } from "ponder:registry";
+
 import type { Address } from "viem";
 import { toApiJobId } from "../../protocol/job-id.ts";
+import { type Context, ponder } from "../registry.ts";
 import { type ChainEvent, configure, place, record } from "./record.ts";
 
 type AdminEvent = ChainEvent & { args: { sequence: number } };

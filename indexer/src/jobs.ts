@@ -1,6 +1,5 @@
 /** A job from its lock to its end: authorization, acknowledgement, proof, charge, or the return of its escrow. */
-import { type Context, ponder } from "ponder:registry";
-import { account, type FailureReasonName, job, model } from "ponder:schema";
+
 import type { Address, Hex } from "viem";
 import { toProofHash } from "../../protocol/answer-hash.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
@@ -9,6 +8,8 @@ import { usdgValue } from "../../protocol/money.ts";
 import { payouts } from "../../protocol/pricing.ts";
 import { tierName } from "../../protocol/tiers.ts";
 import { decodeAccountWord, decodeJobWord, decodeUsageWord } from "../../protocol/words.ts";
+import { account, type FailureReasonName, job, model } from "../ponder.schema.ts";
+import { type Context, ponder } from "../registry.ts";
 import { type ChainEvent, place, record, recordJob } from "./record.ts";
 
 /** A job for which nothing was charged, returned or paid yet. */

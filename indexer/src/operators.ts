@@ -1,10 +1,11 @@
 /** Operators: admission, admin, signers, reserve; and items of their batches that reverted alone. */
-import { type Context, ponder } from "ponder:registry";
-import { batchItemFailure, operator } from "ponder:schema";
+
 import { type Abi, type Hex, toFunctionSelector } from "viem";
 import { decodeRevert } from "../../protocol/events.ts";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
+import { batchItemFailure, operator } from "../ponder.schema.ts";
+import { type Context, ponder } from "../registry.ts";
 import { recordAdmin } from "./governance.ts";
 import { type ChainEvent, jobOf, place, record } from "./record.ts";
 

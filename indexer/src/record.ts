@@ -1,9 +1,10 @@
 /** What all handlers share: where an event stands on the chain, its row in protocol_event, and the row of protocol_config. */
-import type { Context } from "ponder:registry";
-import { type job, protocolConfig, protocolEvent } from "ponder:schema";
+
 import type { Address, Hex } from "viem";
 import { chainPosition } from "../../protocol/index-schema.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
+import { type job, protocolConfig, protocolEvent } from "../ponder.schema.ts";
+import type { Context } from "../registry.ts";
 
 export type ChainEvent = {
   args: object;

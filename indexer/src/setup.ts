@@ -1,5 +1,5 @@
-import { ponder } from "ponder:registry";
 import pg from "pg";
+import { ponder } from "../registry.ts";
 
 /**
  * Indexes, beside the primary keys. They are not declared with the tables, because Ponder drops declared indexes at each

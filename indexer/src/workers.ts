@@ -1,8 +1,9 @@
 /** WorkerRegistry: stake, endpoint, hosted models. Workers are keyed by signing key: ids depend on the order of blocks. */
-import { type Context, ponder } from "ponder:registry";
-import { hosting, slash, worker } from "ponder:schema";
+
 import type { Address } from "viem";
 import { toApiJobId } from "../../protocol/job-id.ts";
+import { hosting, slash, worker } from "../ponder.schema.ts";
+import { type Context, ponder } from "../registry.ts";
 import { type ChainEvent, place, record } from "./record.ts";
 
 /** Stakes are counted in millionths of an SVC. */

@@ -1,7 +1,7 @@
 /** Gateway, indexer and worker with the packages of `npm ci --omit=dev` alone. */
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -15,6 +15,7 @@ const PROJECT = [
   "contracts",
   "docs",
   "indexer",
+  "patches",
   "protocol",
   "scripts",
   "shared",
@@ -89,6 +90,14 @@ describe("an install without development packages", () => {
   it("runs the indexer", async () => {
     const env = { INDEXER_PORT: String(ports.indexer), PONDER_TELEMETRY_DISABLED: "true" };
     await start("indexer/main.ts", `http://127.0.0.1:${ports.indexer}/ready`, env);
+  });
+
+  it("runs no indexer on a Ponder without our patch", () => {
+    const added = join(folder, "node_modules/ponder/dist/esm/indexing-store/rows.js");
+    renameSync(added, `${added}.aside`);
+    const { status, stderr } = spawnSync(process.execPath, ["indexer/main.ts"], { cwd: folder, encoding: "utf8" });
+    renameSync(`${added}.aside`, added);
+    expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringContaining("run `npm ci`") });
   });
 
   it("runs the gateway", async () => {

@@ -53,6 +53,35 @@ it("takes a block that is not there yet for no lost one, except on a development
   vi.useRealTimers();
 });
 
+it.each([
+  { chain: "Ethereum", chainId: 1, blocks: 65 },
+  { chain: "a chain that Ponder does not know", chainId: 987_654, blocks: 30 },
+])("waits on $chain until a stored block is final, which takes $blocks blocks", async ({ chainId, blocks }) => {
+  vi.useFakeTimers();
+  const checkpoint = `${"1".padStart(10, "0")}${String(chainId).padStart(16, "0")}${String(STORED.number).padStart(16, "0")}`;
+  const withBuild = {
+    query: async (text: string) => {
+      if (text.includes("FROM pg_tables")) return { rows: [{ name: "index_build" }] };
+      return text.includes("finalized_checkpoint") ? { rows: [{ c: checkpoint }] } : client.query(text);
+    },
+  } as unknown as pg.Client;
+  let head = STORED.number + blocks - 1;
+  const told: string[] = [];
+  const log = (line: string) => {
+    told.push(line);
+    head += 1;
+  };
+  const judged = contradiction(
+    withBuild,
+    node(() => head),
+    { chainId, log },
+  );
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(await judged).toBeNull();
+  expect(told).toEqual([expect.stringContaining(`ends less than ${blocks} blocks after block ${STORED.number}`)]);
+  vi.useRealTimers();
+});
+
 it("takes another block at its place for the end of the index", async () => {
   const other = node(() => 1_100, `0x${"cd".repeat(32)}`);
   expect(await lostFinalBlock(client, other, 1)).toBe("block 1000 has another hash");
