@@ -1,8 +1,9 @@
 /** `npm start`: the whole service on this machine, until Ctrl-C. */
-import { relative } from "node:path";
+import { join, relative } from "node:path";
 import { parseArgs } from "node:util";
+import { onStopSignal, stopWithNpm } from "../shared/signals.ts";
 import { curlCommand } from "./dev/demo.ts";
-import { messageOf, StackError } from "./dev/files.ts";
+import { messageOf, ROOT, StackError } from "./dev/files.ts";
 import { type Asked, findServed, inWords, listingsOf, poolOf } from "./dev/models.ts";
 import { optionsFromEnv, type Starting, startStack } from "./dev/stack.ts";
 
@@ -51,6 +52,9 @@ async function main(): Promise<number> {
     console.log(USAGE);
     return 0;
   }
+  stopWithNpm();
+  // The parts are several processes of the same modules: what one has compiled, the next need not.
+  process.env["NODE_COMPILE_CACHE"] ??= join(ROOT, "node_modules/.cache/compiled");
   const fromEnv = optionsFromEnv(process.env);
   const served = await findServed(asked, process.env);
   const options = { ...fromEnv, workers: poolOf(fromEnv.workers, served), listings: listingsOf(served) };
@@ -92,7 +96,7 @@ function onSignals(starting: Starting): { stopped: Promise<"signalled">; asked: 
       console.log(`\n${signal}: stopping in order (API, workers, indexer, database, chain); once more to end at once.`);
       starting.giveUp().then(() => resolve("signalled"), reject);
     };
-    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, end);
+    onStopSignal(end);
   });
   return { stopped, asked: () => asked };
 }

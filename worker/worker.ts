@@ -6,6 +6,7 @@ import type { Hex } from "viem";
 import type { Health } from "../protocol/dispatch.ts";
 import { keepCompiled, outliveLostOutput } from "../shared/process.ts";
 import { withoutLogin } from "../shared/redact.ts";
+import { onStopSignal, stopWithNpm } from "../shared/signals.ts";
 import { startTracing } from "../shared/tracing.ts";
 import { type Backend, modelsFault } from "./backends/backend.ts";
 import { BuiltinTextGenerator } from "./backends/builtin.ts";
@@ -68,7 +69,8 @@ export async function serve(config: Config, { flags, values }: Invocation, termi
       },
     );
   };
-  process.on("SIGINT", onSignal).on("SIGTERM", onSignal);
+  onStopSignal(onSignal, ["SIGINT", "SIGTERM"]);
+  stopWithNpm();
 }
 
 function createBackend({ backend, concurrency }: Config): Backend {

@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { execa } from "execa";
+import { onStopSignal, stopWithNpm } from "../../shared/signals.ts";
 import { type Report, readReports, type TestNote, writeReport } from "./report.ts";
 
 /** @property minutes Time after which it hangs: machines are shared, and can be several times as slow as a quiet one. */
@@ -33,7 +34,8 @@ const folders = asked.filter((name) => !OTHERS.flat().some((other) => other.name
 
 const reports = mkdtempSync(join(tmpdir(), "test-reports-"));
 const stop = new AbortController();
-for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => stop.abort());
+onStopSignal(() => stop.abort());
+stopWithNpm();
 
 /** Runs a program, and shows its lines with its name before them. */
 async function run({ name, command, args, minutes }: Program): Promise<void> {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { isRunning, run } from "./support/programs.ts";
 
-const WAITS = ["--import", "./scripts/npm.mjs", "test/bootstrap/support/waits.ts"];
+const WAITS = ["test/bootstrap/support/waits.ts"];
 
 describe("a program that npm starts", () => {
   it("takes what npm passes on for the terminal's own Ctrl-C", async () => {
@@ -28,10 +28,10 @@ describe("a program that npm starts", () => {
   });
 
   it("is asked to stop when npm is killed", async () => {
-    const npm = run([
-      "-e",
-      `require("node:child_process").spawn(process.execPath, ${JSON.stringify(WAITS)}, { stdio: "inherit" })`,
-    ]);
+    const npm = run(
+      ["-e", `require("node:child_process").spawn(process.execPath, ${JSON.stringify(WAITS)}, { stdio: "inherit" })`],
+      { npm_command: "run-script" },
+    );
     await npm.said("waiting");
     const pid = Number(npm.output().match(/waiting as (\d+)/)?.[1]);
     npm.child.kill("SIGKILL");
