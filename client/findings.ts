@@ -75,6 +75,11 @@ export const chargeLine = ({ jobId, holds, status, creditsLocked, creditsCharged
     ? `HOLDS ${jobId}: ${creditsCharged} of ${creditsLocked} locked credits charged, for the text that its worker signed (${status})`
     : null;
 
-/** A finding as one line of a log. */
+/**
+ * A finding as one line of a log.
+ *
+ * @example
+ * verified({ rpcUrl, escrow, onFinding: (finding) => console.warn(findingLine(finding)) });
+ */
 export const findingLine = ({ kind, id, jobId, says }: Finding): string =>
   `${kind.toUpperCase()} ${id} ${jobId ?? "no job"}: ${says}`;

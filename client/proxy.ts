@@ -31,6 +31,10 @@ const NOT_PASSED = new Set([
 /**
  * Starts the endpoint on this machine only. `localKey`: what programs send as their API key; null where each brings one of the service. `close`
  * takes no more requests, and resolves when those that came have ended.
+ *
+ * @example
+ * const proxy = await startProxy({ baseUrl, apiKey, rpcUrl, escrow });
+ * const openai = new OpenAI({ baseURL: proxy.url, apiKey: proxy.localKey });
  */
 export async function startProxy({ baseUrl, apiKey, localKey: chosen, port = 4141, ...options }: ProxyOptions) {
   const send = verified(options);

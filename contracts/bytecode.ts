@@ -21,7 +21,13 @@ export const serviceTokenBytecode: Hex = serviceToken.bytecode as Hex;
 export const testStablecoinBytecode: Hex = testStablecoin.bytecode as Hex;
 export const workerRegistryBytecode: Hex = workerRegistry.bytecode as Hex;
 
-/** Bytecode of the escrow, linked with a deployed DisputeLogic. */
+/**
+ * Bytecode of the escrow, linked with a deployed DisputeLogic.
+ *
+ * @example
+ * const bytecode = inferenceEscrowBytecode(disputeLogic);
+ * await wallet.deployContract({ abi: inferenceEscrowAbi, bytecode, args });
+ */
 export function inferenceEscrowBytecode(logic: Address): Hex {
   return inferenceEscrow.bytecode.replaceAll(/__\$[0-9a-f]{34}\$__/g, logic.slice(2).toLowerCase()) as Hex;
 }

@@ -25,12 +25,23 @@ export type SignedDelivery = Delivery & { signature: { r: Hex; vs: Hex } };
 const OPEN_DISPUTE_BYTES = 4 + 32 * 8;
 const DELIVERY_BYTES = 32 * 4;
 
-/** The calldata of `openDispute` with the operator's statement. */
+/**
+ * The calldata of `openDispute` with the operator's statement.
+ *
+ * @example
+ * const openDispute = encodeFunctionData({ abi: inferenceEscrowAbi, functionName: "openDispute", args });
+ * const data = withDelivery(openDispute, { jobId, sentHash, complete: true, signature });
+ */
 export function withDelivery(openDispute: Hex, { sentHash, complete, signature }: SignedDelivery): Hex {
   return concat([openDispute, sentHash, numberToHex(complete ? 1 : 0, { size: 32 }), signature.r, signature.vs]);
 }
 
-/** The statement behind the arguments of an `openDispute`; null where there is none, or something else. */
+/**
+ * The statement behind the arguments of an `openDispute`; null where there is none, or something else.
+ *
+ * @example
+ * deliveryBehind(transaction.input, jobId)?.sentHash;
+ */
 export function deliveryBehind(openDispute: Hex, jobId: Hex): SignedDelivery | null {
   if (size(openDispute) !== OPEN_DISPUTE_BYTES + DELIVERY_BYTES) return null;
   const word = (index: number) =>
@@ -54,6 +65,10 @@ export type DisputeEvidence = {
 /**
  * Why a person must read a dispute; null where the gateway's statement refutes it. That statement is the operator's own: it outweighs a hash that
  * a client named to the operator, and nothing that the wallet itself sent to the chain.
+ *
+ * @example
+ * const evidence = { joinedHash: null, convicted: false, delivery: null, workerHash: answerHash(""), votes: [] };
+ * whyRead({ ...evidence, byOperator: false }); // "its wallet opened it"
  */
 export function whyRead({
   byOperator,

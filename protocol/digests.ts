@@ -29,7 +29,12 @@ export type DigestsOf = (chainId: number, escrow: Address) => JobDigests;
 /** Keccak-256: 32 bytes. */
 type Keccak = (bytes: Uint8Array) => Uint8Array;
 
-/** `jobDigests` with another implementation of Keccak-256. */
+/**
+ * `jobDigests` with another implementation of Keccak-256.
+ *
+ * @example
+ * const digestsOf = digestsWith((bytes) => keccak256(bytes, "bytes"));
+ */
 export function digestsWith(keccak: Keccak): DigestsOf {
   const known = new Map<string, JobDigests>();
   return (chainId, escrow) => {
@@ -51,7 +56,12 @@ export function digestsWith(keccak: Keccak): DigestsOf {
   };
 }
 
-/** The digests of one escrow's messages. They throw for a message with a value that its type cannot hold. */
+/**
+ * The digests of one escrow's messages. They throw for a message with a value that its type cannot hold.
+ *
+ * @example
+ * const signature = await account.sign({ hash: jobDigests(31337, escrow).completion(completion) });
+ */
 export const jobDigests: DigestsOf = digestsWith((bytes) => keccak256(bytes, "bytes"));
 
 type MessageType = { name: string; fields: readonly Field[] };

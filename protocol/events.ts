@@ -24,7 +24,12 @@ type ReadWord = (digits: string) => unknown;
 /** An event of an ABI, and where its arguments stand. `words`: readers of an event whose arguments are a word each, as nearly all are; else null. */
 export type EventLayout = { name: string; indexed: Input[]; data: Input[]; words: ReadWord[] | null };
 
-/** The events of an ABI by their first topic. viem's decoder hashes the event's signature for each log: half of its time. */
+/**
+ * The events of an ABI by their first topic. viem's decoder hashes the event's signature for each log: half of its time.
+ *
+ * @example
+ * eventLayouts(inferenceEscrowAbi).get(log.topics[0])?.name;
+ */
 export const eventLayouts = (abi: Abi): Map<Hex, EventLayout> =>
   new Map(abi.filter((item) => item.type === "event").map((item) => [toEventSelector(item), layoutOf(item)]));
 
@@ -48,7 +53,13 @@ function wordReader(type: string): ReadWord | null {
   };
 }
 
-/** The arguments of a log of this event, by name. Throws viem's error for data that is none. */
+/**
+ * The arguments of a log of this event, by name. Throws viem's error for data that is none.
+ *
+ * @example
+ * const layout = eventLayouts(inferenceEscrowAbi).get(log.topics[0]);
+ * if (layout) console.log(decodeArguments(layout, log));
+ */
 export function decodeArguments(layout: EventLayout, log: RawLog): Record<string, unknown> {
   const values = readWords(layout, log) ?? decodeValues(layout, log);
   return Object.fromEntries([...layout.indexed, ...layout.data].map(({ name }, i) => [name, values[i]]));
@@ -79,7 +90,12 @@ export type DecodedEvent = { name: string; args: Record<string, unknown> };
 const ABIS = [inferenceEscrowAbi, modelCatalogAbi, workerRegistryAbi, protocolTreasuryAbi, arbitrationPanelAbi];
 let ours: ReadonlyMap<Hex, EventLayout> | undefined;
 
-/** Decodes a log of the protocol's contracts; null if it is none of theirs. */
+/**
+ * Decodes a log of the protocol's contracts; null if it is none of theirs.
+ *
+ * @example
+ * for (const log of receipt.logs) console.log(decodeProtocolEvent(log)?.name);
+ */
 export function decodeProtocolEvent(log: RawLog): DecodedEvent | null {
   // Not at load: a browser that only verifies needs no second table.
   ours ??= new Map((ABIS as readonly Abi[]).flatMap((abi) => [...eventLayouts(abi)]));
@@ -94,7 +110,12 @@ const errors = (ABIS as readonly Abi[]).flatMap((abi) => abi.filter((item) => it
 /** A custom error of the contracts by name, with its arguments. */
 export type DecodedRevert = { name: string; args: readonly unknown[] };
 
-/** Decodes revert data; an unknown or cut one is named `Unknown` and carries the data. */
+/**
+ * Decodes revert data; an unknown or cut one is named `Unknown` and carries the data.
+ *
+ * @example
+ * decodeRevert("0x"); // { name: "Unknown", args: ["0x"] }
+ */
 export function decodeRevert(data: Hex): DecodedRevert {
   try {
     const { errorName, args } = decodeErrorResult({ abi: errors, data });

@@ -13,7 +13,12 @@ export const ChainStatus = {
 export const JOB_STATES = ["pending", "processing", "settling", "settled", "failed", "refunded", "disputed"] as const;
 export type JobState = (typeof JOB_STATES)[number];
 
-/** State a client sees; null for "no such job". */
+/**
+ * State a client sees; null for "no such job".
+ *
+ * @example
+ * jobState(4); // "settled"
+ */
 export function jobState(chainStatus: number): JobState | null {
   return JOB_STATES[chainStatus - 1] ?? null;
 }
@@ -50,7 +55,12 @@ export const Ruling = { None: 0, WorkerAtFault: 1, GatewayAtFault: 2, Rejected: 
 export const RULINGS = ["expired", "worker_at_fault", "gateway_at_fault", "rejected"] as const;
 export type RulingName = (typeof RULINGS)[number];
 
-/** Number on chain → name. */
+/**
+ * Number on chain → name.
+ *
+ * @example
+ * rulingName(1); // "worker_at_fault"
+ */
 export function rulingName(ruling: number): RulingName {
   const name = RULINGS[ruling];
   if (name === undefined)

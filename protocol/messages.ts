@@ -71,7 +71,12 @@ export type Authorization = {
   expiresAt: number;
 };
 
-/** Domain of all messages of the escrow. */
+/**
+ * Domain of all messages of the escrow.
+ *
+ * @example
+ * escrowDomain(31337, addresses[31337].InferenceEscrow).name; // "InferenceEscrow"
+ */
 export function escrowDomain(chainId: number, escrow: Address) {
   return {
     name: "InferenceEscrow",
@@ -81,7 +86,12 @@ export function escrowDomain(chainId: number, escrow: Address) {
   } as const satisfies TypedDataDomain;
 }
 
-/** Domain of the enrollment message. */
+/**
+ * Domain of the enrollment message.
+ *
+ * @example
+ * registryDomain(31337, addresses[31337].WorkerRegistry).name; // "WorkerRegistry"
+ */
 export function registryDomain(chainId: number, registry: Address) {
   return {
     name: "WorkerRegistry",
@@ -91,13 +101,23 @@ export function registryDomain(chainId: number, registry: Address) {
   } as const satisfies TypedDataDomain;
 }
 
-/** 65-byte signature → EIP-2098 pair, the form the contracts take. */
+/**
+ * 65-byte signature → EIP-2098 pair, the form the contracts take.
+ *
+ * @example
+ * const { r, vs } = compactSignature(await account.signTypedData(message));
+ */
 export function compactSignature(signature: Hex): { r: Hex; vs: Hex } {
   const { r, s, yParity } = parseSignature(signature);
   const vs = BigInt(s) | (BigInt(yParity) << 255n);
   return { r, vs: `0x${vs.toString(16).padStart(64, "0")}` };
 }
 
-/** First 28 bytes of the Completion's struct hash: what the escrow remembers of a proof (`proofOf`). */
+/**
+ * First 28 bytes of the Completion's struct hash: what the escrow remembers of a proof (`proofOf`).
+ *
+ * @example
+ * proofDigest(completion) === slice(proof, 0, 28);
+ */
 export const proofDigest = (completion: Completion): Hex =>
   slice(hashStruct({ data: completion, types: jobMessageTypes, primaryType: "Completion" }), 0, 28);

@@ -3,17 +3,32 @@
 export const UNITS_PER_CREDIT = 10_000n;
 export const MINIMUM_DEPOSIT_CREDITS = 100;
 
-/** Credits → stablecoin value as the API shows it (`usdg_value`): credits / 100, exact to the cent. */
+/**
+ * Credits → stablecoin value as the API shows it (`usdg_value`): credits / 100, exact to the cent.
+ *
+ * @example
+ * usdgValue(40); // 0.4
+ */
 export function usdgValue(credits: number): number {
   return credits / 100;
 }
 
-/** Token units → credits, with their fraction. */
+/**
+ * Token units → credits, with their fraction.
+ *
+ * @example
+ * creditsOf(405_000); // 40.5
+ */
 export function creditsOf(units: number): number {
   return units / Number(UNITS_PER_CREDIT);
 }
 
-/** Credits → token units. */
+/**
+ * Credits → token units.
+ *
+ * @example
+ * toUnits(40); // 400_000n
+ */
 export function toUnits(credits: bigint | number): bigint {
   return BigInt(credits) * UNITS_PER_CREDIT;
 }

@@ -12,7 +12,12 @@ export const LISTING_PRICES: Record<Tier, Prices> = {
   max: { creditsPerRequest: 40, creditsPer1kTokens: 20 },
 };
 
-/** Number on chain → name in the API. */
+/**
+ * Number on chain → name in the API.
+ *
+ * @example
+ * tierName(3); // "max"
+ */
 export function tierName(tier: number): Tier {
   const name = TIERS[tier];
   if (name === undefined) throw new RangeError(`unknown tier number ${tier}`);

@@ -68,29 +68,54 @@ const JOB_FIELDS = {
   status: 8,
 } as const satisfies Record<keyof JobWord, number>;
 
-/** Reads `JobLocked.account` or `JobSettled.account`. */
+/**
+ * Reads `JobLocked.account` or `JobSettled.account`.
+ *
+ * @example
+ * decodeAccountWord(5n << 32n).free; // 5
+ */
 export function decodeAccountWord(word: bigint): AccountWord {
   return decode(word, ACCOUNT_FIELDS);
 }
 
-/** Reads `JobLocked.job`. */
+/**
+ * Reads `JobLocked.job`.
+ *
+ * @example
+ * decodeJobWord(8n << 64n).credits; // 8
+ */
 export function decodeJobWord(word: bigint): JobWord {
   return decode(word, JOB_FIELDS);
 }
 
-/** Reads `JobSettled.usage`. */
+/**
+ * Reads `JobSettled.usage`.
+ *
+ * @example
+ * decodeUsageWord(12n).promptTokens; // 12
+ */
 export function decodeUsageWord(word: bigint): Usage {
   return decode(word, { promptTokens: 32, completionTokens: 32, billedTokens: 32, completedAt: 40 });
 }
 
-/** Reads `WorkerRegistry.payeeOf`; null for no such worker, or one that may not take the job. */
+/**
+ * Reads `WorkerRegistry.payeeOf`; null for no such worker, or one that may not take the job.
+ *
+ * @example
+ * decodePayee(0n); // null
+ */
 export function decodePayee(word: bigint): { id: number; payout: Address } | null {
   if (word === 0n) return null;
   const payout = getAddress(pad(toHex(word & ((1n << 160n) - 1n)), { size: 20 }));
   return { id: Number(word >> 160n), payout };
 }
 
-/** Reads `ModelCatalog.termsOf`; null for a model that is unknown or retired. */
+/**
+ * Reads `ModelCatalog.termsOf`; null for a model that is unknown or retired.
+ *
+ * @example
+ * decodeLockTerms(40n); // { creditsPerRequest: 40, creditsPer1kTokens: 0, tier: 0 }
+ */
 export function decodeLockTerms(
   word: bigint,
 ): { creditsPerRequest: number; creditsPer1kTokens: number; tier: number } | null {

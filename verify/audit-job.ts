@@ -17,7 +17,12 @@ import { factsOf, isOpen, type Job, statusName } from "./story.ts";
 
 export type JobAudit = Awaited<ReturnType<typeof auditJob>>;
 
-/** Audits a job. Throws when its lock is not in the evidence: without it nothing can be said. */
+/**
+ * Audits a job. Throws when its lock is not in the evidence: without it nothing can be said.
+ *
+ * @example
+ * const { holds, checks } = await auditJob(await reader.job(jobId, null));
+ */
 export async function auditJob(evidence: JobEvidence) {
   const job = factsOf(evidence);
   const { story, events, related, addresses, terms } = job;

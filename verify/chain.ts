@@ -134,7 +134,12 @@ export const noEscrow = (escrow: Address, error: unknown): VerifyError =>
 /** Blocks whose times are asked for at once. */
 const PROBES = 8n;
 
-/** Connects, and makes sure that there is an escrow at that address of that chain. */
+/**
+ * Connects, and makes sure that there is an escrow at that address of that chain.
+ *
+ * @example
+ * const chain = await Chain.open({ rpcUrl, escrow });
+ */
 async function openChain({ rpcUrl, escrow, chainId: expected = null, startBlock = 0n, span = 10_000n }: ChainOptions) {
   const client = createClient({ transport: nodeTransport(rpcUrl, { retryCount: 2, timeout: 20_000 }) });
   const host = nodeHost(rpcUrl);

@@ -123,7 +123,12 @@ const PACKED: Record<string, (word: bigint) => object> = {
   usage: decodeUsageWord,
 };
 
-/** An event in words. A name that is not known here still comes out, by its Solidity name. */
+/**
+ * An event in words. A name that is not known here still comes out, by its Solidity name.
+ *
+ * @example
+ * for (const event of evidence.events) console.log(describeEvent(event).title);
+ */
 export function describeEvent({ contract, name, args }: AnyEvent): DescribedEvent {
   const item = EVENT_ABIS[contract].find((one) => one.type === "event" && one.name === name) as AbiEvent | undefined;
   const values = (args ?? {}) as Record<string, unknown>;

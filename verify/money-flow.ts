@@ -22,6 +22,10 @@ export type Flow = {
 /**
  * All movements of credits in the ledger and of tokens, in the order of the logs. Nothing of amount zero.
  * @param known Events among which the locks of settled jobs are looked for: what comes back is what they held less the charge.
+ *
+ * @example
+ * const { events } = await reader.job(jobId, null);
+ * for (const { amount, unit, why } of moneyFlow(events, reader.addresses)) console.log(amount, unit, why);
  */
 export function moneyFlow(
   logs: readonly AnyEvent[],

@@ -18,7 +18,12 @@ type RangeOptions = {
   onPiece?: (progress: RangeProgress) => void | Promise<void>;
 };
 
-/** Audits the money of every job in a range of blocks. */
+/**
+ * Audits the money of every job in a range of blocks.
+ *
+ * @example
+ * const { holds } = await verifyRange(reader, { from: reader.birth, to: reader.chain.head });
+ */
 export async function verifyRange(reader: EvidenceReader, options: RangeOptions): Promise<RangeAudit> {
   const { from, to, onPiece } = options;
   const { head } = reader.chain;
@@ -45,10 +50,21 @@ export async function verifyRange(reader: EvidenceReader, options: RangeOptions)
   return concludeRange(progress, await reader.ledgerAt(to).catch(() => closing));
 }
 
-/** Progress, and what is stored beside it, as JSON: whole numbers of any size are texts that end with `n`. */
+/**
+ * Progress, and what is stored beside it, as JSON: whole numbers of any size are texts that end with `n`.
+ *
+ * @example
+ * encodeProgress({ next: 5n }); // '{"next":"5n"}'
+ */
 export const encodeProgress = (stored: object): string =>
   JSON.stringify(stored, (_key, value) => (typeof value === "bigint" ? `${value}n` : value));
 
+/**
+ * Reads what {@link encodeProgress} wrote.
+ *
+ * @example
+ * decodeProgress('{"next":"5n"}'); // { next: 5n }
+ */
 export const decodeProgress = (text: string): unknown =>
   JSON.parse(text, (_key, value) =>
     typeof value === "string" && /^-?\d+n$/.test(value) ? BigInt(value.slice(0, -1)) : value,

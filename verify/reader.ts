@@ -50,6 +50,12 @@ const noLock = (jobId: Hex, where: string): VerifyError =>
     `the node's ${where} have no JobLocked with the jobId of ${toApiJobId(jobId)}, which the escrow has stored: one is missing or wrong`,
   );
 
+/**
+ * Reads from a node what an audit needs.
+ *
+ * @example
+ * const reader = await EvidenceReader.begin(await Chain.open({ rpcUrl, escrow }));
+ */
 export class EvidenceReader {
   readonly chain: Chain;
   readonly addresses: AuditAddresses;

@@ -16,7 +16,12 @@ export function monthOf(text: string): { from: number; to: number } {
   return { from: first(0), to: first(1) };
 }
 
-/** `month`: as {@link monthOf} takes it; null for all time. `tell` hears how far the audit is. */
+/**
+ * `month`: as {@link monthOf} takes it; null for all time. `tell` hears how far the audit is.
+ *
+ * @example
+ * const audit = await verifyWallet(reader, { wallet, month: "2026-11" });
+ */
 export async function verifyWallet(
   reader: EvidenceReader,
   { wallet, month }: { wallet: Address; month: string | null },

@@ -51,6 +51,7 @@ export async function pack(folder: string, out: string): Promise<Packed> {
     writeFileSync(join(stage, "dist", `${nameOf(page)}.html`), await singleFile(join(ROOT, folder, page)));
   }
 
+  cpSync(join(ROOT, "LICENSE"), join(stage, "LICENSE"));
   for (const file of globSync(["README.md", ...files], { cwd: join(ROOT, folder) })) {
     cpSync(join(ROOT, folder, file), join(stage, file), { recursive: true });
   }
