@@ -3,6 +3,7 @@
  * this process, so that SIGINT and SIGTERM reach Ponder and it ends in order. launch/environment.ts has its settings.
  */
 import { createServer } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type pg from "pg";
 import type { PublicClient } from "viem";
@@ -103,7 +104,7 @@ function stopToStartAgain(reason: string): void {
 /** Ponder tries for ever to continue an index whose final blocks the chain has lost. The next start makes it anew. */
 async function stopWithoutFinalBlocks(client: pg.Client, chain: PublicClient, chainId: number): Promise<void> {
   for (let misses = 0; ; ) {
-    await new Promise((resolve) => setTimeout(resolve, FINAL_LOOK_MS));
+    await sleep(FINAL_LOOK_MS);
     // A node or database that is away says nothing about the chain.
     const lost = await lostFinalBlock(client, chain, chainId).catch(() => null);
     misses = lost === null ? 0 : misses + 1;
@@ -136,7 +137,7 @@ async function runPonder({ host, port, logLevel }: Environment, schema: string):
 }
 
 async function tidyWhenReady(client: pg.Client, schema: string): Promise<void> {
-  while (!(await isReady(client, schema))) await new Promise((resolve) => setTimeout(resolve, 200));
+  while (!(await isReady(client, schema))) await sleep(200);
   log(`ready after ${seconds()}`);
   keepCompiled();
   await dropOldBuilds(client, schema, log);

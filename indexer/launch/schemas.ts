@@ -4,6 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { existsSync, globSync, readFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { createPublicClient, type PublicClient } from "viem";
@@ -76,7 +77,7 @@ async function unlock(client: pg.Client, schema: string): Promise<void> {
 export async function lock(client: pg.Client, schema: string, log: (line: string) => void): Promise<void> {
   for (let waited = 0; !(await tryLock(client, schema)); waited += 1) {
     if (waited % 300 === 0) log(`another indexer fills schema ${schema}; this one stands by until it ends`);
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await sleep(100);
   }
 }
 
@@ -182,7 +183,6 @@ async function finalityOf(chainId: number): Promise<number> {
 }
 
 const PATIENCE_MS = 3_000;
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Connects to the node and checks that it serves the chain of the deployment. */
 export async function openChain(rpcUrl: string, deployment: Deployment, log: Log): Promise<PublicClient> {
@@ -201,7 +201,7 @@ export async function openChain(rpcUrl: string, deployment: Deployment, log: Log
           `no node answers at RPC_URL (${new URL(rpcUrl).host}): start the chain, or correct RPC_URL`,
         );
       if (attempt === 0) log(`waiting for the node at ${new URL(rpcUrl).host}`);
-      await pause(500);
+      await sleep(500);
     }
   }
   const block = await blockAt(chain, startBlock);
@@ -230,7 +230,7 @@ export async function contradiction(
     if (found === null) return null;
     if (!found.behind || chainId === DEV_CHAIN_ID) return found.reason;
     if (!told) log(`${found.reason}, which is stored as final: the node at RPC_URL is behind, waiting for it`);
-    await pause(BEHIND_MS);
+    await sleep(BEHIND_MS);
   }
 }
 
@@ -291,6 +291,6 @@ async function eventually<T>(look: () => Promise<T | null>): Promise<T | null> {
   for (const end = Date.now() + PATIENCE_MS; ; ) {
     const found = await look();
     if (found !== null || Date.now() > end) return found;
-    await pause(250);
+    await sleep(250);
   }
 }

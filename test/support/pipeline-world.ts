@@ -160,8 +160,6 @@ export const lock = (head: Head, more: Partial<Parameters<typeof lockOperation>[
     ...more,
   });
 
-export const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
-
 /** Holds the stake tokens of a development chain; its key is public. */
 const holder = privateKeyToAccount("0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a");
 const MODEL = 8;

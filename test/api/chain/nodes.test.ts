@@ -4,6 +4,7 @@
  * NethermindEth/nethermind#8126 (OldNonce), celo-org/celo-monorepo#11790 (late receipts), AztecProtocol/aztec-packages#23543 (underpriced),
  * node-real/bsc-erigon#195 and erigontech/erigon#19406 (receipts without logs), NethermindEth/nethermind#6182 (no receipt).
  */
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Hex } from "viem";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { eventOf, type Operation, type Outcome } from "../../../api/chain/operations.ts";
@@ -11,7 +12,7 @@ import { inferenceEscrowAbi } from "../../../protocol/generated/abi.ts";
 import { eventually } from "../../support/api-client.ts";
 import { NODE_PROFILES, type NodeProfile } from "../../support/node-profiles.ts";
 import { type NodeFaults, NodeProxy } from "../../support/node-proxy.ts";
-import { account, lock, sleep, World } from "../../support/pipeline-world.ts";
+import { account, lock, World } from "../../support/pipeline-world.ts";
 
 const GWEI = 1_000_000_000n;
 const BLOCK_MS = 250;

@@ -1,10 +1,11 @@
 /** The transaction pipeline when processes end, stand beside each other, or a reorganisation takes back what was mined. */
+import { setTimeout as sleep } from "node:timers/promises";
 import { type Hex, keccak256 } from "viem";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { failOperation, type Operation } from "../../../api/chain/operations.ts";
 import { firstOffer, signVariant } from "../../../api/chain/transaction.ts";
 import { FailureReason } from "../../../protocol/job-status.ts";
-import { account, answeredJob, lock, placeOf, settle, sleep, World } from "../../support/pipeline-world.ts";
+import { account, answeredJob, lock, placeOf, settle, World } from "../../support/pipeline-world.ts";
 
 /** So often a test that came too late begins again. */
 const ROUNDS = 5;

@@ -1,4 +1,5 @@
 /** The transaction pipeline against a real node and a real database: whatever the node does, an operation happens once. */
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { eventOf, failOperation, type Operation } from "../../../api/chain/operations.ts";
 import { MAX_IN_FLIGHT } from "../../../api/chain/queue.ts";
@@ -6,7 +7,7 @@ import type { NewJob } from "../../../api/db/jobs.ts";
 import { newJobId, toApiJobId } from "../../../protocol/job-id.ts";
 import { FailureReason } from "../../../protocol/job-status.ts";
 import { eventually } from "../../support/api-client.ts";
-import { account, lock, owner, sleep, World } from "../../support/pipeline-world.ts";
+import { account, lock, owner, World } from "../../support/pipeline-world.ts";
 
 const world = new World();
 
