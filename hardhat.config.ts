@@ -16,7 +16,7 @@ const OPTIMIZER_STEPS =
 const COMPILER = {
   version: "0.8.37",
   // It comes from npm: nothing is downloaded. The path must be absolute.
-  path: fileURLToPath(new URL("scripts/build/solc.mjs", import.meta.url)),
+  path: fileURLToPath(import.meta.resolve("solc/soljson.js")),
 };
 
 /**

@@ -1,8 +1,6 @@
 /**
  * `npm run compile`: compiles the contracts, then writes the release (contracts/release/), its ABIs (protocol/generated/abi.ts) and the
  * contracts that tests of other folders deploy (test/support/contracts/).
- *
- * The compiler runs as it is (solc.mjs), and anew each time: the tests' compiler may have filled the cache.
  */
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -13,8 +11,7 @@ import { testContractFiles } from "./test-contracts.ts";
 const root = new URL("../../", import.meta.url);
 process.chdir(fileURLToPath(root));
 
-process.env["PLAIN_SOLC"] = "1";
-await hre.tasks.getTask("build").run({ noTests: true, force: true });
+await hre.tasks.getTask("build").run({ noTests: true });
 const files = [...(await releaseFiles(hre)), ...testContractFiles()];
 for (const folder of ["contracts/release/", "test/support/contracts/"].map((path) => new URL(path, root))) {
   // A contract that is no longer in the list leaves no file behind.
