@@ -8,6 +8,7 @@ import { freePort } from "../../scripts/dev/ports.ts";
 import { GATEWAY } from "../../scripts/dev/wallets.ts";
 import { bringUpToDate, DEV_OWNER, registrarOf } from "../../scripts/operator/register-workers.ts";
 import { runOperator } from "../../scripts/operator.ts";
+import { onStopSignal } from "../../shared/signals.ts";
 import { Load } from "../faults/load.ts";
 import { judge, type Lossy, type Verdict } from "../faults/verdict.ts";
 import { GATEWAY_ENV, MODEL, openWorld, type World } from "../faults/world.ts";
@@ -184,8 +185,7 @@ export async function run(drill: Drill, options: DrillOptions): Promise<DrillRes
   const first = new SecondGateway(world.stack, { ...GATEWAY_ENV, GATEWAY_PRIVATE_KEY: GATEWAY.privateKey });
   const ends: Practice["ends"] = [() => world.stop(), () => first.kill()];
   const interrupted = Promise.withResolvers<never>();
-  const interrupt = (): void => interrupted.reject(new Error("interrupted"));
-  process.once("SIGINT", interrupt).once("SIGTERM", interrupt);
+  onStopSignal(() => interrupted.reject(new Error("interrupted")));
   const work = async (): Promise<DrillResult> => {
     await world.stack.kill("api", "SIGTERM");
     await world.second.kill("SIGTERM");

@@ -1,10 +1,7 @@
 /**
- * `npm run test:attackers [-- --seconds 60 --only "long|unfinished" --keep folder]`
- *
  * One attack after the other beside ten honest clients with the stock OpenAI SDK. Honest clients are measured alone first; under each attack their
  * 99th percentile must stay under three times that one, and none of their requests may fail after the SDK's own retries. An attacker is a process of
  * its own with the lowest priority and a bounded rate (`attacks.ts`): the test is of the service, not of the processor that both share.
- * Exit status 0 when all of that holds.
  */
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -12,10 +9,10 @@ import { setPriority } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
 import OpenAI from "openai";
 import { privateKeyToAccount } from "viem/accounts";
 import { rpc } from "../../scripts/dev/chain.ts";
+import type { Outcome, Scenario } from "../scenarios/scenario.ts";
 import { Client, openStore } from "../support/client.ts";
 import { giveGas } from "../support/gas.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
@@ -36,20 +33,10 @@ const WARM_UP_SECONDS = 10;
 const WITHHOLDER = 3;
 const LOOPER = `0x${"10".repeat(20)}` as const;
 
-const { values } = parseArgs({
-  options: {
-    seconds: { type: "string", default: "60" },
-    only: { type: "string", default: "" },
-    keep: { type: "string" },
-  },
-});
-const seconds = Number(values.seconds);
-const say = (line: string) => console.error(`${new Date().toISOString().slice(11, 19)}  ${line}`);
-
 /** What the honest clients saw, and how much memory the gateway took. */
 type Seen = { requests: number; p50: number; p99: number; failures: string[]; gatewayMb: number };
 
-async function honest(stack: TestStack, clients: readonly Client[], forSeconds = seconds): Promise<Seen> {
+async function honest(stack: TestStack, clients: readonly Client[], forSeconds: number): Promise<Seen> {
   const until = Date.now() + forSeconds * 1000;
   const times: number[] = [];
   const failures: string[] = [];
@@ -105,64 +92,82 @@ function startAttacker(name: string, target: Target): () => Promise<Record<strin
   };
 }
 
-const stack = await startTestStack({
-  workers: [{ models: [MODEL] }, { models: [MODEL] }, { models: [MODEL], start: false }],
-  // Long answers meet their deadline within a minute; jobs that are proven stay held for the rest of the run.
-  windows: { completion: 40, finalization: 3_600 },
-  env: { api: { LOG_LEVEL: "warn" }, workers: { WORKER_FIRST_TOKEN_MS: "20", WORKER_TOKENS_PER_SECOND: "60" } },
-});
-const stopKeeping = values.keep === undefined ? () => {} : keepLogs(join(stack.options.dataDir, "logs"), values.keep);
-const pool = openStore(stack);
-let isGood = true;
-try {
-  const clients: Client[] = [];
-  for (let n = 0; n < HONEST + ATTACKERS; n++) clients.push(await Client.funded(stack, pool, CREDITS));
-  const poor = await Client.create(stack, pool, 0);
-  // JUMPDEST PUSH1 0 JUMP
-  await rpc(stack.info.rpc_url, "anvil_setCode", [LOOPER, "0x5b600056"]);
-  const withholder = stack.workers[WITHHOLDER - 1]?.privateKey as `0x${string}`;
-  await giveGas(stack, privateKeyToAccount(withholder).address, "10");
-  const target: Target = {
-    stack: { info: stack.info, workers: stack.workers },
-    model: MODEL,
-    apiKeys: clients.slice(HONEST).map(({ apiKey }) => apiKey),
-    poorKey: poor.apiKey,
-    looper: LOOPER,
-    withholder: WITHHOLDER,
-  };
-  const good = clients.slice(0, HONEST);
-  say("the honest clients alone");
-  await honest(stack, good, WARM_UP_SECONDS);
-  const quiet = await honest(stack, good);
-  const row = (name: string, { requests, p50, p99, failures, gatewayMb }: Seen, attacker: string) => {
-    const ratio = (p99 / quiet.p99).toFixed(2);
-    console.log(
-      `| ${name} | ${requests} | ${p50} / ${p99} ms | ${ratio} | ${failures.length} | ${gatewayMb} MB | ${attacker} |`,
-    );
-  };
-  console.log("| attack | honest requests | p50 / p99 | ratio | failures | gateway | what the attacker got |");
-  console.log("| --- | ---: | ---: | ---: | ---: | ---: | --- |");
-  row("none", quiet, "");
-  isGood = quiet.failures.length === 0;
-  for (const [name, { what, perSecond }] of Object.entries(ATTACKS)) {
-    if (!new RegExp(values.only).test(name)) continue;
-    const title = `${name}: ${what}, ${perSecond} a second`;
-    say(title);
-    const stop = startAttacker(name, target);
-    await sleep(3_000);
-    const seen = await honest(stack, good);
-    const got = await stop();
-    const answers = Object.entries(got).sort(([, a], [, b]) => b - a);
-    row(title, seen, answers.map(([answer, count]) => `${count} × ${answer}`).join(", "));
-    for (const failure of new Set(seen.failures)) say(`an honest client failed: ${failure}`);
-    if (seen.p99 >= MOST_RATIO * quiet.p99 || seen.failures.length > 0 || answers.length === 0) isGood = false;
-    await sleep(CALM_MS);
+/** `seconds`: length of each attack. `only`: a regular expression of their names. `keep`: folder for the logs of all parts. */
+export const attackers: Scenario = {
+  name: "attackers",
+  does: "one attack after the other beside honest clients",
+  options: { seconds: "60", only: "", keep: "" },
+  run: ({ seconds, only = "", keep = "" }, note) => attack({ seconds: Number(seconds), only, keep }, note),
+};
+
+type Options = { seconds: number; only: string; keep: string };
+
+async function attack({ seconds, only, keep }: Options, note: (line: string) => void): Promise<Outcome> {
+  const stack = await startTestStack({
+    workers: [{ models: [MODEL] }, { models: [MODEL] }, { models: [MODEL], start: false }],
+    // Long answers meet their deadline within a minute; jobs that are proven stay held for the rest of the run.
+    windows: { completion: 40, finalization: 3_600 },
+    env: { api: { LOG_LEVEL: "warn" }, workers: { WORKER_FIRST_TOKEN_MS: "20", WORKER_TOKENS_PER_SECOND: "60" } },
+  });
+  const stopKeeping = keep === "" ? () => {} : keepLogs(join(stack.options.dataDir, "logs"), keep);
+  const pool = openStore(stack);
+  const rows: NonNullable<Outcome["rows"]>[number][] = [];
+  const problems: string[] = [];
+  try {
+    const clients: Client[] = [];
+    for (let n = 0; n < HONEST + ATTACKERS; n++) clients.push(await Client.funded(stack, pool, CREDITS));
+    const poor = await Client.create(stack, pool, 0);
+    // JUMPDEST PUSH1 0 JUMP
+    await rpc(stack.info.rpc_url, "anvil_setCode", [LOOPER, "0x5b600056"]);
+    const withholder = stack.workers[WITHHOLDER - 1]?.privateKey as `0x${string}`;
+    await giveGas(stack, privateKeyToAccount(withholder).address, "10");
+    const target: Target = {
+      stack: { info: stack.info, workers: stack.workers },
+      model: MODEL,
+      apiKeys: clients.slice(HONEST).map(({ apiKey }) => apiKey),
+      poorKey: poor.apiKey,
+      looper: LOOPER,
+      withholder: WITHHOLDER,
+    };
+    const good = clients.slice(0, HONEST);
+    note("the honest clients alone");
+    await honest(stack, good, WARM_UP_SECONDS);
+    const quiet = await honest(stack, good, seconds);
+    const row = (attack: string, { requests, p50, p99, failures, gatewayMb }: Seen, attacker: string) =>
+      void rows.push({
+        attack,
+        "honest requests": requests,
+        "p50, ms": p50,
+        "p99, ms": p99,
+        ratio: Number((p99 / quiet.p99).toFixed(2)),
+        failures: failures.length,
+        "gateway, MB": gatewayMb,
+        "what the attacker got": attacker,
+      });
+    row("none", quiet, "");
+    if (quiet.failures.length > 0) problems.push(`alone, ${quiet.failures.length} requests of honest clients failed`);
+    for (const [name, { what, perSecond }] of Object.entries(ATTACKS)) {
+      if (!new RegExp(only).test(name)) continue;
+      const title = `${name}: ${what}, ${perSecond} a second`;
+      note(title);
+      const stop = startAttacker(name, target);
+      await sleep(3_000);
+      const seen = await honest(stack, good, seconds);
+      const got = await stop();
+      const answers = Object.entries(got).sort(([, a], [, b]) => b - a);
+      row(title, seen, answers.map(([answer, count]) => `${count} × ${answer}`).join(", "));
+      for (const failure of new Set(seen.failures)) note(`an honest client failed: ${failure}`);
+      if (seen.p99 >= MOST_RATIO * quiet.p99)
+        problems.push(`${name}: honest clients waited ${MOST_RATIO} times as long`);
+      if (seen.failures.length > 0) problems.push(`${name}: ${seen.failures.length} requests of honest clients failed`);
+      if (answers.length === 0) problems.push(`${name}: the attacker got no answer`);
+      await sleep(CALM_MS);
+    }
+  } finally {
+    await pool.end();
+    await stack.stop();
+    stopKeeping();
+    await stack.remove();
   }
-} finally {
-  await pool.end();
-  await stack.stop();
-  stopKeeping();
-  await stack.remove();
+  return { problems, rows };
 }
-console.log(isGood ? "verdict: honest clients noticed nothing" : "verdict: honest clients were harmed");
-process.exit(isGood ? 0 : 1);

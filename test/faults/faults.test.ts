@@ -1,4 +1,4 @@
-/** The bounded form of `npm run test:faults`: FAULTS_SEED, FAULTS_COUNT and FAULTS_REQUESTS choose another run; FAULTS_KEEP a folder for its logs. */
+/** The bounded form of `npm run scenario -- faults`: FAULTS_SEED, FAULTS_COUNT and FAULTS_REQUESTS choose another run; FAULTS_KEEP a folder for its logs. */
 import { expect, it } from "vitest";
 import { FAULTS } from "./faults.ts";
 import { run } from "./run.ts";

@@ -1,15 +1,12 @@
 /**
- * `npm run test:pool [-- --seed N --requests 200 --concurrency 20 --slow 30]`
- *
  * Three workers of one model on a real stack: one healthy, one that takes `slow` seconds to its first token, one that is killed at random
- * and started again. The verdict comes from the chain and the gateway's metrics; the printed seed repeats the run's choices. Exit status 0
- * when it holds.
+ * and started again. The verdict comes from the chain and the gateway's metrics; the printed seed repeats the run's choices.
  */
 import { randomInt } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { parseArgs } from "node:util";
 import { privateKeyToAccount } from "viem/accounts";
 import { PARTS } from "../../../scripts/dev/stack.ts";
+import type { Scenario } from "../../scenarios/scenario.ts";
 import { type Asked, ask } from "../../support/asked.ts";
 import { Patience } from "../../support/patience.ts";
 import { Random } from "../../support/random.ts";
@@ -266,22 +263,16 @@ async function readIncidents({ info }: Stack, pool: Pool): Promise<Verdict["inci
   return { healthy: of(pool.healthy), slow: of(pool.slow), crashing: of(pool.crashing) };
 }
 
-const { values } = parseArgs({
-  options: {
-    seed: { type: "string" },
-    requests: { type: "string", default: "200" },
-    concurrency: { type: "string", default: "20" },
-    slow: { type: "string", default: "30" },
-  },
-});
-const result = await run({
-  seed: Number(values.seed ?? randomInt(2 ** 31)),
-  requests: Number(values.requests),
-  concurrency: Number(values.concurrency),
-  slowSeconds: Number(values.slow),
-  note: (line) => console.error(`${new Date().toISOString().slice(11, 19)}  ${line}`),
-});
-console.log(JSON.stringify(result, null, 2));
-const { problems } = result;
-console.log(problems.length === 0 ? "verdict: nobody was let down" : `verdict: ${problems.length} problems`);
-process.exit(problems.length === 0 ? 0 : 1);
+export const pool: Scenario = {
+  name: "pool",
+  does: "a healthy, a slow and a crashing worker of one model: nobody is let down",
+  options: { seed: "", requests: "200", concurrency: "20", slow: "30" },
+  run: ({ seed, requests, concurrency, slow }, note) =>
+    run({
+      seed: Number(seed || randomInt(2 ** 31)),
+      requests: Number(requests),
+      concurrency: Number(concurrency),
+      slowSeconds: Number(slow),
+      note,
+    }),
+};
