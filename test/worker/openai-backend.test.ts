@@ -301,6 +301,20 @@ describe("a model server with room for two requests", () => {
     expect(await daemon.health()).toMatchObject({ in_flight: 0, queued: 0, queue_capacity: 64 });
   });
 
+  it("that says so only after the job was taken gets it again", async () => {
+    let refusals = 0;
+    peer.play(async (res, body) => {
+      if (refusals === 0) {
+        refusals += 1;
+        await new Promise((resolve) => setTimeout(resolve, 3_000));
+        return void res.writeHead(503, { "retry-after": "0" }).end();
+      }
+      await stream(chunk({ content: "ok" }), chunk({}, "stop"))(res, body);
+    });
+    const { names, text } = await run();
+    expect([names, text]).toEqual([["acknowledged", "delta", "completed"], "ok"]);
+  });
+
   it("that stays full makes the worker refuse a job as busy, with nothing signed", async () => {
     peer.play((res) => void res.writeHead(503).end());
     expect(await run({ acknowledgeIn: 8 })).toMatchObject({ status: 503, refusal: "busy", names: [] });

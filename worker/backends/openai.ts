@@ -6,7 +6,7 @@ import type { ChatRequest } from "../../protocol/dispatch.ts";
 import { kindOf, markFailed, startSpan, traceHeaders } from "../../shared/tracing.ts";
 import { AnswerReader } from "./answer-reader.ts";
 import { type Backend, BackendError, type Counting, type Pieces } from "./backend.ts";
-import { ServerContext } from "./server-context.ts";
+import { type ServedModel, ServerContext } from "./server-context.ts";
 import { faultOf } from "./server-fault.ts";
 import { adapted, bodyOf, OWN_FIELDS, type OwnField, serverRequest } from "./server-request.ts";
 
@@ -57,8 +57,9 @@ export class OpenAiBackend implements Backend {
     // uvicorn and llama-server close a connection that was idle for 5 s.
     this.#agent = new Agent({ ...options, keepAliveTimeout: 4_000 });
     this.#fresh = new Agent({ ...options, pipelining: 0 });
-    this.#context = new ServerContext((path, body, signal) =>
-      this.#document(body === undefined ? "GET" : "POST", this.#root + path, signal, body),
+    this.#context = new ServerContext(
+      (path, body, signal) => this.#document(body === undefined ? "GET" : "POST", this.#root + path, signal, body),
+      (signal) => this.#list(signal),
     );
   }
 
@@ -127,13 +128,7 @@ export class OpenAiBackend implements Backend {
   }
 
   async models(): Promise<string[]> {
-    const list = await this.#document("GET", `${this.#baseUrl}/models`, AbortSignal.timeout(10_000));
-    const { data } = Object(list);
-    const models = Array.isArray(data) ? data.filter((model) => typeof Object(model).id === "string") : null;
-    if (models === null) throw new BackendError("the model server's model list is not in the OpenAI format");
-    this.#context.learn(models);
-    for (const { id } of models.slice(0, 1)) await this.#context.look(id);
-    return models.map(({ id }) => id);
+    return (await this.#context.read(AbortSignal.timeout(10_000))).map(({ id }) => id);
   }
 
   counting(model: string): Counting {
@@ -142,6 +137,12 @@ export class OpenAiBackend implements Backend {
 
   async close(): Promise<void> {
     await Promise.all([this.#agent.destroy(), this.#fresh.destroy()]);
+  }
+
+  async #list(signal: AbortSignal): Promise<ServedModel[]> {
+    const { data } = Object(await this.#document("GET", `${this.#baseUrl}/models`, signal));
+    if (!Array.isArray(data)) throw new BackendError("the model server's model list is not in the OpenAI format");
+    return data.filter((model) => typeof Object(model).id === "string");
   }
 
   /** A short answer as JSON; null where it is no success or no JSON. Throws a BackendError where the list of models cannot be had. */

@@ -7,6 +7,10 @@ import { ContextExceeded, type Counting, estimatePrompt } from "./backend.ts";
  * root.
  */
 export type Ask = (path: string, body: unknown, signal: AbortSignal) => Promise<unknown>;
+/** A model as the server's list has it. */
+export type ServedModel = { id: string } & Record<string, unknown>;
+/** The server's list of models. */
+export type List = (signal: AbortSignal) => Promise<ServedModel[]>;
 type Messages = ChatRequest["messages"];
 
 /** A way to have a conversation counted, with the server's template. */
@@ -42,7 +46,7 @@ const TEMPLATE = 128;
 const PER_MESSAGE = 8;
 /** A count takes milliseconds. A server that is too busy for it is sent the request as it is. */
 const COUNT_MS = 3_000;
-/** Ollama may load a model anew with another window. */
+/** A server may be started anew with another window, and Ollama loads models anew by itself. */
 const WINDOW_KEPT_MS = 60_000;
 /** An estimate above the window times this is no error of the estimate. */
 const ESTIMATE_SLACK = 1.25;
@@ -52,34 +56,28 @@ const LOOK_AGAIN_MS = 600_000;
 /** What is known of one model server's windows and of its way to count. */
 export class ServerContext {
   readonly #ask: Ask;
+  readonly #list: List;
   readonly #windows = new Map<string, number>();
+  #readAt = 0;
   #way: Way | null = null;
   #lookAgainAt = 0;
   /** Ollama: it shortens a conversation that is too long, without a word. */
   #isOllama = false;
-  #loadedAt = 0;
 
-  constructor(ask: Ask) {
+  constructor(ask: Ask, list: List) {
     this.#ask = ask;
+    this.#list = list;
   }
 
   counting(model: string): Counting {
     return { by: this.#way === null ? "estimate" : "server", window: this.#windows.get(model) ?? null };
   }
 
-  /** Notes what a server's list of models says of them: vLLM and SGLang, llama-server, LM Studio and others each name it otherwise. */
-  learn(models: readonly Record<string, unknown>[]): void {
-    for (const { id, meta, max_model_len, loaded_context_length, context_length, context_window } of models) {
-      const named = [max_model_len, Object(meta).n_ctx, loaded_context_length, context_length, context_window];
-      const window = named.map(countOf).find((value) => value !== null);
-      if (typeof id === "string" && window !== undefined && window !== null) this.#windows.set(id, window);
-    }
-  }
-
-  /** Finds out how the server counts, and what it holds where its list does not tell. */
-  async look(model: string): Promise<void> {
-    if (!this.#windows.has(model)) await this.#readLoaded(new AbortController().signal);
-    await this.#count(model, [{ role: "user", content: "Hello" }], new AbortController().signal);
+  /** Reads the server's list of models, what it says of them, and how it counts. Rejects if there is no list. */
+  async read(signal: AbortSignal): Promise<ServedModel[]> {
+    const models = await this.#readWindows(signal);
+    for (const { id } of models.slice(0, 1)) await this.#count(id, [{ role: "user", content: "Hello" }], signal);
+    return models;
   }
 
   /**
@@ -91,12 +89,18 @@ export class ServerContext {
     { messages, max_tokens }: Pick<ChatRequest, "messages" | "max_tokens">,
     signal: AbortSignal,
   ): Promise<number> {
-    if (this.#isOllama && Date.now() > this.#loadedAt + WINDOW_KEPT_MS) await this.#readLoaded(signal);
-    const window = this.#windows.get(model);
-    if (window === undefined) return max_tokens;
     // No text has more tokens than bytes: most prompts need no count.
     const bytes = messages.reduce((sum, { content }) => sum + Buffer.byteLength(content) + PER_MESSAGE, TEMPLATE);
-    if (bytes + max_tokens <= window) return max_tokens;
+    if (bytes + max_tokens <= (this.#windows.get(model) ?? 0)) return max_tokens;
+    if (Date.now() > this.#readAt + WINDOW_KEPT_MS) {
+      const inTime = AbortSignal.any([signal, AbortSignal.timeout(COUNT_MS)]);
+      await this.#readWindows(inTime).catch((error: unknown) => {
+        if (signal.aborted) throw error;
+        // The request itself will tell that the server is away.
+      });
+    }
+    const window = this.#windows.get(model);
+    if (window === undefined || bytes + max_tokens <= window) return max_tokens;
     const prompt = await this.#count(model, messages, signal);
     if (prompt === null) {
       // It would answer another conversation than the client's.
@@ -106,6 +110,30 @@ export class ServerContext {
     }
     if (prompt >= window) throw new ContextExceeded(prompt, window);
     return Math.min(max_tokens, window - prompt);
+  }
+
+  /** Notes what the server holds of each model: vLLM and SGLang, llama-server, LM Studio and others each name it otherwise. */
+  async #readWindows(signal: AbortSignal): Promise<ServedModel[]> {
+    this.#readAt = Date.now();
+    const models = await this.#list(signal);
+    for (const { id, meta, max_model_len, loaded_context_length, context_length, context_window } of models) {
+      const named = [max_model_len, Object(meta).n_ctx, loaded_context_length, context_length, context_window];
+      this.#noteWindow(id, named.map(countOf).find((value) => value !== null) ?? null);
+    }
+    if (this.#isOllama || !models.some(({ id }) => this.#windows.has(id))) await this.#readLoaded(signal);
+    return models;
+  }
+
+  /** Notes the windows of the models that Ollama has loaded: it has one for each, which its operator or its memory decides. */
+  async #readLoaded(signal: AbortSignal): Promise<void> {
+    const { models } = Object(await this.#asking(signal)("/api/ps", undefined));
+    if (!Array.isArray(models)) return;
+    this.#isOllama = true;
+    for (const { name, context_length } of models.map(Object)) this.#noteWindow(name, countOf(context_length));
+  }
+
+  #noteWindow(name: unknown, window: number | null): void {
+    if (typeof name === "string" && window !== null) this.#windows.set(name, window);
   }
 
   async #count(model: string, messages: Messages, signal: AbortSignal): Promise<number | null> {
@@ -124,18 +152,6 @@ export class ServerContext {
     }
     this.#way = null;
     return null;
-  }
-
-  /** Notes the windows of the models that Ollama has loaded: it has one for each, which its operator or its memory decides. */
-  async #readLoaded(signal: AbortSignal): Promise<void> {
-    this.#loadedAt = Date.now();
-    const { models } = Object(await this.#asking(signal)("/api/ps", undefined));
-    if (!Array.isArray(models)) return;
-    this.#isOllama = true;
-    for (const { name, context_length } of models.map(Object)) {
-      const window = countOf(context_length);
-      if (typeof name === "string" && window !== null) this.#windows.set(name, window);
-    }
   }
 
   /** Questions that belong together. Null as well where an answer is late, or the server away: the request itself will tell. */

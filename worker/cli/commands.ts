@@ -143,6 +143,7 @@ export function formatStatus(status: Status): string {
     ["payout", `${status.payout}, holds ${status.payout_balance_usdg} USDG`],
     ["gas", `${status.gas} (needed only when a gateway falls silent)`],
     ["here", here],
+    ["tokens", describeCounting(running?.health ?? null)],
     ["unsettled", describeUnsettled(status)],
   ];
   return rows.map(([name, value]) => `${name.padEnd(10)} ${value}`).join("\n");
@@ -151,6 +152,15 @@ export function formatStatus(status: Status): string {
 function describe(health: Health | null): string {
   if (health === null) return "does not answer";
   return `${health.status}, ${health.in_flight} of ${health.capacity} jobs, ${health.queued} waiting`;
+}
+
+/** How the prompts of each model are counted before its server gets them. */
+function describeCounting(health: Health | null): string {
+  const models = Object.entries(health?.counting ?? {}).map(([model, { by, window }]) => {
+    const holds = window === null ? "" : `, which holds ${window}`;
+    return `${model}: ${by === "server" ? "counted by its server" : "estimated, then as its server refuses"}${holds}`;
+  });
+  return models.join("; ") || "-";
 }
 
 function describeUnsettled({ unsettled, unsettled_unknown, process: running }: Status): string {

@@ -98,6 +98,12 @@ export class JobError extends Error {
   }
 }
 
+/** Hands a piece to the gateway. */
+export type Send = (kind: PieceKind, text: string) => void;
+
+/** What ends an answer early: `cut`, when its time is over; `end`, when nobody waits for it any more. */
+export type Ends = { cut: AbortSignal; end?: AbortSignal };
+
 /** `reasoned`: characters of reasoning beside the answer. */
 export type Generated = { answer: Answer; usage: Usage; finishReason: FinishReason; reasoned: number };
 
@@ -138,13 +144,10 @@ export class Generation {
 
   /**
    * Hands out text and reasoning piece by piece until the end; `begun` if the model is at work and its text is held back. When `cut` fires, what
-   * was delivered is the answer, and its reason `length`; without any piece it goes on. When `end` fires, it ends also without any. Throws what the backend throws, and a JobError for an
-   * endless answer.
+   * was delivered is the answer, and its reason `length`; without any piece it goes on. When `end` fires, it ends also without any. Throws what the
+   * backend throws, and a JobError for an endless answer.
    */
-  async drain(
-    send: (kind: PieceKind, text: string) => void,
-    { cut, end }: { cut: AbortSignal; end?: AbortSignal },
-  ): Promise<Generated> {
+  async drain(send: Send, { cut, end }: Ends): Promise<Generated> {
     const answer = new Answer();
     const limit = Math.max(65_536, this.#request.max_tokens * CHARACTERS_PER_TOKEN);
     let reasoned = 0;

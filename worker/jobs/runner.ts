@@ -21,10 +21,10 @@ import { ChainClock, type ChainReader, type Sighting } from "../chain.ts";
 import type { Config } from "../config.ts";
 import type { Logger } from "../console.ts";
 import type { Identity } from "../keys.ts";
-import { type EventStream, Refusal } from "../reply.ts";
+import { type EventStream, type PieceKind, Refusal } from "../reply.ts";
 import type { SettlementWatcher } from "../settlement.ts";
 import type { CompletionStore, Papers } from "../store.ts";
-import { type Answer, Generation, JobError } from "./answer.ts";
+import { type Answer, type Ends, type Generated, Generation, JobError, type Send } from "./answer.ts";
 import { AssignmentChecks, CLOCK_SKEW, type Gateway } from "./checks.ts";
 import { Slots } from "./slots.ts";
 
@@ -43,6 +43,8 @@ type Run = {
   gateway: Gateway;
   stream: EventStream;
   abort: AbortController;
+  /** Has the model server begin an answer. */
+  begin: () => Generation;
   /** Fires when the job cannot be acknowledged any more. */
   until: AbortSignal;
   log: Logger;
@@ -109,7 +111,9 @@ export class JobRunner {
       let isDone = false;
       try {
         const log = this.#parts.log.child({ jobId, attempt, model: dispatch.model });
-        isDone = await this.#work({ dispatch, gateway, stream, abort, until, log }, model);
+        const pieces = () => this.#parts.backend.generate(model, dispatch.request, abort.signal);
+        const begin = () => new Generation(pieces(), dispatch.request);
+        isDone = await this.#work({ dispatch, gateway, stream, abort, begin, until, log });
       } finally {
         this.#slots.leave({ isDone });
       }
@@ -212,18 +216,16 @@ export class JobRunner {
   }
 
   /** Whether the job was answered. */
-  async #work(run: Run, model: string): Promise<boolean> {
+  async #work(run: Run): Promise<boolean> {
     const { dispatch, gateway, stream, abort, log } = run;
     const started = performance.now();
     // The model server works while the chain is asked about the lock.
-    const begin = () =>
-      new Generation(this.#parts.backend.generate(model, dispatch.request, abort.signal), dispatch.request);
-    let generation = begin();
+    let generation = run.begin();
     let papers: Papers;
     let seen: Sighting;
     try {
       seen = await this.#checks.locked(dispatch, gateway);
-      generation = await this.#begun(run, generation, begin);
+      generation = await this.#begun(run, generation);
       if (stream.left.aborted) throw new Refusal(RefusalCode.Busy, "the gateway left before the job was taken");
       papers = await this.#acknowledge(dispatch, gateway);
     } catch (error) {
@@ -253,13 +255,30 @@ export class JobRunner {
    * A generation that has begun, or has not failed for two seconds. A full model server is asked again when it wants to be, until the job cannot be
    * acknowledged any more. Whatever else fails at once is a refusal: the gateway can turn to another worker without waiting. Throws a Refusal.
    */
-  async #begun({ stream, until, log }: Run, first: Generation, begin: () => Generation): Promise<Generation> {
+  async #begun({ stream, begin, until, log }: Run, first: Generation): Promise<Generation> {
     for (let generation = first, isAgain = false; ; generation = begin(), isAgain = true) {
       const failure = await generation.failsWithin(ACKNOWLEDGE_WITHIN_MS, stream.left);
       if (failure === null) return generation;
       if (!(failure instanceof ServerBusy)) throw refusalOf(failure);
       log.debug({ retryAfterMs: failure.retryAfterMs, running: this.#slots.running }, "the model server is full");
       await this.#slots.refused(failure.retryAfterMs, { isAgain, until });
+    }
+  }
+
+  /** Hands out an answer. A model server that says late that it is full gets the job again, as long as nothing of the answer is out. */
+  async #drain({ begin, abort }: Run, first: Generation, send: Send, ends: Ends): Promise<Generated> {
+    let hasBegun = false;
+    const note: Send = (kind, text) => {
+      hasBegun = true;
+      send(kind, text);
+    };
+    for (let generation = first, isAgain = false; ; generation = begin(), isAgain = true) {
+      try {
+        return await generation.drain(note, ends);
+      } catch (error) {
+        if (hasBegun || !(error instanceof ServerBusy)) throw error;
+        await this.#slots.refused(error.retryAfterMs, { isAgain, until: abort.signal });
+      }
     }
   }
 
@@ -286,12 +305,8 @@ export class JobRunner {
   }
 
   /** Streams the answer and signs it. The Completion's signature leaves this process only after it is on the disk. */
-  async #answer(
-    { dispatch, stream, abort, log }: Run,
-    generation: Generation,
-    papers: Papers,
-    seen: Sighting,
-  ): Promise<void> {
+  async #answer(run: Run, generation: Generation, papers: Papers, seen: Sighting): Promise<void> {
+    const { dispatch, stream, abort, log } = run;
     const { identity, reader, store, watcher } = this.#parts;
     const { jobId } = papers.assignment;
     const started = performance.now();
@@ -309,13 +324,12 @@ export class JobRunner {
     ];
     let firstTokenMs: number | null = null;
     try {
-      const { answer, usage, finishReason, reasoned } = await generation.drain(
-        (kind, text) => {
-          firstTokenMs ??= Math.round(performance.now() - started);
-          stream.piece(kind, text);
-        },
-        { cut: cut.signal, end: end.signal },
-      );
+      const send = (kind: PieceKind, text: string): void => {
+        firstTokenMs ??= Math.round(performance.now() - started);
+        stream.piece(kind, text);
+      };
+      const ends = { cut: cut.signal, end: end.signal };
+      const { answer, usage, finishReason, reasoned } = await this.#drain(run, generation, send, ends);
       if (cut.signal.aborted || end.signal.aborted) abort.abort();
       if (reasoned > 0) this.#judgeReasoning(dispatch, answer);
       const finishedAt = clock.now();

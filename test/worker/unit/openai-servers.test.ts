@@ -835,6 +835,30 @@ describe("a model server that counts on request", () => {
     expect(asked.length).toBe(2);
   });
 
+  it("that is started anew with another window is asked for that", async () => {
+    let max_model_len = window;
+    paths = {
+      "/v1/models": (_body, res) => void res.end(JSON.stringify({ data: [{ id: "m", max_model_len }] })),
+      "/tokenize": (_body, res) => void res.end(JSON.stringify({ count: 1_200 })),
+    };
+    handle = good;
+    await backend.models();
+    expect((await answerOf(long)).failure).toBeInstanceOf(ContextExceeded);
+    max_model_len = 1_900;
+    vi.useFakeTimers({ toFake: ["Date"] }).setSystemTime(Date.now() + 61_000);
+    try {
+      expect((await answerOf(long)).failure).toBeNull();
+      // One that was away when the worker started is found later.
+      const late = new OpenAiBackend({ baseUrl: `http://${backend.name}`, key: null, connections: 1 });
+      for await (const _ of late.generate("m", request(long), AbortSignal.timeout(20_000)));
+      expect(late.counting("m")).toEqual({ by: "server", window: 1_900 });
+      await late.close();
+    } finally {
+      vi.useRealTimers();
+    }
+    expect(asked.map(({ max_tokens }) => max_tokens)).toEqual([700, 700]);
+  });
+
   it("is estimated where it does not, and asked by its refusal", async () => {
     paths = { "/v1/models": models({ max_model_len: window }) };
     await backend.models();
