@@ -50,3 +50,7 @@ export async function userOfNonce(rpc: Rpc, sender: Address, nonce: number): Pro
     throw error;
   }
 }
+
+/** Whether two looks found the same; null where a node could not show it. */
+export const isSameUser = (one: NonceUser | null, other: NonceUser | null): boolean =>
+  one?.hash === other?.hash && one?.block === other?.block;

@@ -56,7 +56,7 @@ export function affordableGas(gas: bigint, baseFee: bigint, { leastTip, feeCap, 
   return smaller(gas, costCap / larger(1n, smaller(baseFee * 2n + leastTip, feeCap)));
 }
 
-/** What one node shows of the sender: mined transactions, wei, the newest block and its base fee; whether it knows the transaction. */
+/** What one node shows of the sender: mined transactions, wei, the newest block and its base fee; whether it knows a variant. */
 export type Facts = { count: number; balance: bigint; block: number; baseFee: bigint; known: boolean };
 
 /** A node refuses the sender's next transaction since a block and a moment (ms). `steps`: taken since then, the last one in block `stepBlock`. */
@@ -64,7 +64,7 @@ export type Refusal = { block: number; at: number; steps: number; stepBlock: num
 
 /**
  * - `used`: the nonce is used, by one of our variants or by a transaction that is not ours.
- * - `early`: an earlier nonce comes first. `waits`: the node has the transaction. `poor`: the signer cannot pay for it.
+ * - `early`: an earlier nonce comes first. `waits`: the node has a variant. `poor`: the signer cannot pay for it.
  * - `again`: the same bytes. `raise`, `lower`: another fee. `fewer`: half of its operations, in the end none.
  */
 export type Step = "used" | "early" | "waits" | "poor" | "again" | "raise" | "lower" | "fewer";

@@ -20,13 +20,14 @@
 import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 import type { Hex } from "viem";
 import type { NewJob } from "../db/jobs.ts";
+import { Broadcaster } from "./broadcaster.ts";
 import { affordableGas } from "./offers.ts";
 import { HAS_DEADLINE, type MinedBatch, type Operation, type Outcome, readReceipt } from "./operations.ts";
 import { type OutboxRow, type Variant, VOID } from "./outbox.ts";
 import { BatchLimit, Gathering, MAX_IN_FLIGHT, OperationQueue, Pacer, type Pending } from "./queue.ts";
 import { FINAL_BLOCKS, ReorgWatch, takeBack } from "./reorg-watch.ts";
 import type { Rpc } from "./rpc.ts";
-import { Broadcaster, firstOffer, type Sending, type SigningContext, settleNonce, signVariant } from "./transaction.ts";
+import { firstOffer, type Sending, type SigningContext, settleNonce, signVariant } from "./transaction.ts";
 
 /** A backlog older than this refuses new locks. */
 const BACKLOG_LIMIT_MS = 10_000;

@@ -68,6 +68,8 @@ export class OperationQueue<T extends Pending = Pending> {
   }
 }
 
+/** A batch of one operation: a node that does not take that takes none. */
+const LEAST_LIMIT = BATCH_RESERVE + GAS_CEILING.complete;
 /** How a learned limit grows with each transaction near it that was taken as it was. */
 const REGROWTH = { by: 5n, of: 4n };
 
@@ -91,7 +93,7 @@ export class BatchLimit {
 
   /** A transaction was mined with so many of its operations. */
   observe({ gas, operations }: { gas: bigint; operations: number }, of: number): void {
-    if (operations < of) this.#learned = gas;
+    if (operations < of) this.#learned = gas > LEAST_LIMIT ? gas : LEAST_LIMIT;
     // A batch that was far below the limit says nothing about it.
     else if (this.#learned !== null && gas * 4n >= this.#learned * 3n) {
       const grown = (this.#learned * REGROWTH.by) / REGROWTH.of;

@@ -4,7 +4,8 @@ import type { Logger } from "pino";
 import type { Counter, Histogram } from "prom-client";
 import type { Hex, LocalAccount } from "viem";
 import { hashOfTransaction } from "../../shared/keccak.ts";
-import { type NonceUser, userOfNonce } from "./nonce-user.ts";
+import type { Broadcaster } from "./broadcaster.ts";
+import { isSameUser, type NonceUser, userOfNonce } from "./nonce-user.ts";
 import {
   type Bounds,
   type Facts,
@@ -18,7 +19,7 @@ import {
 } from "./offers.ts";
 import { batchCalldata, batchGas, lacksLogs, type Operation } from "./operations.ts";
 import type { Offer, Outbox, OutboxRow, Variant } from "./outbox.ts";
-import { type Head, type RawReceipt, type Rpc, RpcError, RpcUnreachable } from "./rpc.ts";
+import type { Head, RawReceipt, Rpc } from "./rpc.ts";
 
 /** What a process needs to send as its signer. */
 export type SigningContext = {
@@ -106,112 +107,151 @@ export function firstOffer(
  * Brings one recorded transaction to its end. Returns when the outcome is known, or `abandoned` when this process
  * stops. The row then stays open for the next one.
  */
-export async function settleNonce(sending: Sending, row: OutboxRow): Promise<NonceOutcome> {
-  const { context, broadcaster, stopping } = sending;
-  const log = context.logger.child({ nonce: row.nonce });
-  // Counted from the first sending of the newest variant: sending the same bytes again does not start it anew.
-  let since = Date.now();
-  let send = true;
-  let refusal = null as Refusal | null;
-  let raisedInBlock = -1;
-  let quietLooks = 0;
-  let user = null as SeenUser | null;
-  while (!stopping()) {
-    const latest = row.variants.at(-1) as Variant;
-    let refused = false;
-    let pause = POLL_MS;
-    if (send && context.maySend()) {
-      const result = await broadcaster.send(latest.raw);
-      if (result.status === "mined" && lacksLogs(result.receipt, row.items.slice(0, latest.operations)) === "no") {
-        return { ...result, variant: latest };
-      }
-      if (result.status === "taken") refusal = null;
-      if (result.status === "refused") {
-        refused = true;
-        log.warn({ err: result.error }, "the node did not take a transaction: the chain is asked why");
-      }
-      if (result.status === "unclear") {
-        log.warn({ err: result.error }, "no clear answer to a transaction; the same bytes are sent again");
-        pause = UNCLEAR_MS;
-      }
-      send = refused || result.status === "unclear";
-    }
-    const found = await findReceipt(sending, row, quietLooks, log);
-    if (found === "unreachable") {
-      // Nothing is known and nothing is decided: an outage of the node is no reason to offer more.
-      since = Date.now();
-      send = context.maySend();
-      await sleep(UNCLEAR_MS);
-      continue;
-    }
-    if (found === "without logs") quietLooks += 1;
-    else if (found !== null) return { status: "mined", ...found };
-    const isStuck = Date.now() - since > context.replaceAfterMs;
-    const nextStep = (nonce: number, offer: Offer, facts: Facts): Step => {
-      if (refused) return stepAfterRefusal({ nonce, offer, mostGas: sending.mostGas() }, facts, refusal, Date.now());
-      if (isStuck) return stepOfStuck(nonce, offer, facts, raisedInBlock);
-      return facts.count > nonce ? "used" : "waits";
-    };
-    if (found === null && context.maySend() && (refused || isStuck || user !== null)) {
-      const facts = await look(sending, latest, log);
-      if (facts === null) {
-        send = context.maySend();
-        await sleep(UNCLEAR_MS);
-        continue;
-      }
-      const { nonce } = row;
-      if (user !== null && facts.count <= nonce) {
-        // A node that is behind the block in which the nonce was used says nothing of it.
-        if (facts.block >= (user.found?.block ?? 0)) {
-          log.warn("a reorganisation took back what had used a nonce of ours: the same bytes are sent again");
-          user = null;
-          send = true;
-        }
-        await sleep(POLL_MS);
-        continue;
-      }
-      const step = nextStep(nonce, latest, facts);
-      switch (step) {
-        case "used":
-          send = false;
-          user = await whoUsed(sending, row, user, log);
-          if (user?.isForeign) return { status: "foreign", count: facts.count };
-          break;
-        case "waits":
-          // A node that has the bytes says so as it refuses them.
-          send = false;
-          refusal = null;
-          break;
-        case "early":
-          pause = UNCLEAR_MS;
-          // Refused for the gap before it perhaps: what is wrong with it shows when it is the next one.
-          since = Date.now();
-          break;
-        case "poor":
-          log.error(
-            { signer: context.account.address, balance: String(facts.balance) },
-            "the signer cannot pay gas, fund it",
-          );
-          since = Date.now();
-          pause = UNAFFORDABLE_MS;
-          break;
-        case "again":
-          refusal ??= { block: facts.block, at: Date.now(), steps: 0, stepBlock: facts.block };
-          pause = UNCLEAR_MS;
-          break;
-        default: {
-          const added = await offerAnew(sending, row, step, facts, log);
-          raisedInBlock = facts.block;
-          if (refusal !== null) refusal = { ...refusal, steps: refusal.steps + 1, stepBlock: facts.block };
-          since = Date.now();
-          send = true;
-          pause = added ? 0 : UNAFFORDABLE_MS;
-        }
-      }
-    }
-    if (pause > 0 && (!send || !context.maySend() || pause > POLL_MS)) await sleep(pause);
+export function settleNonce(sending: Sending, row: OutboxRow): Promise<NonceOutcome> {
+  return new OpenNonce(sending, row).settle();
+}
+
+/** A recorded nonce until its outcome is known. */
+class OpenNonce {
+  readonly #sending: Sending;
+  readonly #row: OutboxRow;
+  readonly #log: Logger;
+  /** Whether the newest variant has to be sent, again perhaps. */
+  #send = true;
+  /** First sending of the newest variant, ms; later where waiting was not its fault. Sending the same bytes again does not start it anew. */
+  #since = Date.now();
+  #refusal: Refusal | null = null;
+  #raisedInBlock = -1;
+  #quietLooks = 0;
+  /** Who was seen to have used the nonce, while that is no variant of ours with a receipt. */
+  #user: SeenUser | null = null;
+
+  constructor(sending: Sending, row: OutboxRow) {
+    this.#sending = sending;
+    this.#row = row;
+    this.#log = sending.context.logger.child({ nonce: row.nonce });
   }
-  return { status: "abandoned" };
+
+  /** One round: send if need be, look for a receipt, and where there is none ask the chain why. */
+  async settle(): Promise<NonceOutcome> {
+    const { context, stopping } = this.#sending;
+    while (!stopping()) {
+      const sent = this.#send && context.maySend() ? await this.#broadcast() : "nothing";
+      if (typeof sent === "object") return sent;
+      const found = await findReceipt(this.#sending, this.#row, this.#quietLooks, this.#log);
+      if (typeof found === "object" && found !== null) return { status: "mined", ...found };
+      let pause = sent === "unclear" ? UNCLEAR_MS : POLL_MS;
+      if (found === "unreachable") pause = this.#wait();
+      else if (found === "without logs") this.#quietLooks += 1;
+      else if (context.maySend()) {
+        const next = await this.#askWhy(sent === "refused");
+        if (typeof next === "object") return next;
+        pause = Math.max(pause, next);
+      }
+      await sleep(pause);
+    }
+    return { status: "abandoned" };
+  }
+
+  get #latest(): Variant {
+    return this.#row.variants.at(-1) as Variant;
+  }
+
+  async #broadcast(): Promise<NonceOutcome | "taken" | "refused" | "unclear"> {
+    const variant = this.#latest;
+    const result = await this.#sending.broadcaster.send(variant.raw);
+    this.#send = result.status === "refused" || result.status === "unclear";
+    switch (result.status) {
+      case "mined": {
+        const isWhole = lacksLogs(result.receipt, this.#row.items.slice(0, variant.operations)) === "no";
+        return isWhole ? { ...result, variant } : "taken";
+      }
+      case "taken":
+        this.#refusal = null;
+        break;
+      case "refused":
+        this.#log.warn({ err: result.error }, "the node did not take a transaction: the chain is asked why");
+        break;
+      case "unclear":
+        this.#log.warn({ err: result.error }, "no clear answer to a transaction; the same bytes are sent again");
+    }
+    return result.status;
+  }
+
+  /** The node is away: nothing is known, nothing is decided, and an outage is no reason to offer more. Returns the pause, ms. */
+  #wait(): number {
+    this.#since = Date.now();
+    this.#send = this.#sending.context.maySend();
+    return UNCLEAR_MS;
+  }
+
+  /** Why the transaction was refused, or is not mined in time, and what to do then. Returns the outcome if that is known, or a pause in ms. */
+  async #askWhy(refused: boolean): Promise<NonceOutcome | number> {
+    const isStuck = Date.now() - this.#since > this.#sending.context.replaceAfterMs;
+    if (!refused && !isStuck && this.#user === null) return POLL_MS;
+    const facts = await look(this.#sending, this.#row, this.#log);
+    if (facts === null) {
+      this.#send = this.#sending.context.maySend();
+      return UNCLEAR_MS;
+    }
+    if (this.#user !== null && facts.count <= this.#row.nonce) {
+      // A node that is behind the block in which the nonce was used says nothing of it.
+      if (facts.block < (this.#user.found?.block ?? 0)) return UNCLEAR_MS;
+      this.#log.warn("a reorganisation took back what had used a nonce of ours: the same bytes are sent again");
+      this.#user = null;
+      this.#send = true;
+      return POLL_MS;
+    }
+    return this.#take(this.#nextStep(facts, { refused, isStuck }), facts);
+  }
+
+  #nextStep(facts: Facts, { refused, isStuck }: { refused: boolean; isStuck: boolean }): Step {
+    const { nonce } = this.#row;
+    const offer = this.#latest;
+    if (refused) {
+      const mostGas = this.#sending.mostGas();
+      return stepAfterRefusal({ nonce, offer, mostGas }, facts, this.#refusal, Date.now());
+    }
+    if (isStuck) return stepOfStuck(nonce, offer, facts, this.#raisedInBlock);
+    return facts.count > nonce ? "used" : "waits";
+  }
+
+  async #take(step: Step, facts: Facts): Promise<NonceOutcome | number> {
+    switch (step) {
+      case "used":
+        this.#send = false;
+        this.#user = await whoUsed(this.#sending, this.#row, this.#user, this.#log);
+        return this.#user?.isForeign ? { status: "foreign", count: facts.count } : UNCLEAR_MS;
+      case "waits":
+        // A node that has the bytes says so as it refuses them.
+        this.#send = false;
+        this.#refusal = null;
+        return POLL_MS;
+      case "early":
+        // Refused for the gap before it perhaps: what is wrong with it shows when it is the next one.
+        this.#since = Date.now();
+        return UNCLEAR_MS;
+      case "poor": {
+        const { address: signer } = this.#sending.context.account;
+        this.#log.error({ signer, balance: String(facts.balance) }, "the signer cannot pay gas, fund it");
+        this.#since = Date.now();
+        return UNAFFORDABLE_MS;
+      }
+      case "again":
+        this.#refusal ??= { block: facts.block, at: Date.now(), steps: 0, stepBlock: facts.block };
+        return UNCLEAR_MS;
+      default: {
+        const isAdded = await offerAnew(this.#sending, this.#row, step, facts, this.#log);
+        this.#raisedInBlock = facts.block;
+        if (this.#refusal !== null) {
+          this.#refusal = { ...this.#refusal, steps: this.#refusal.steps + 1, stepBlock: facts.block };
+        }
+        this.#since = Date.now();
+        this.#send = true;
+        return isAdded ? 0 : UNAFFORDABLE_MS;
+      }
+    }
+  }
 }
 
 /** Adds a variant with another price or fewer operations, on record before it is sent; false if a bound does not allow it. */
@@ -270,27 +310,25 @@ function fewer(
   return { operations, gas, ...marketFees(baseFee, gas, bounds) };
 }
 
-/** What one node shows of the signer and the transaction; null where it does not answer. */
-async function look({ context, rpc }: Sending, { hash }: Variant, log: Logger): Promise<Facts | null> {
+/** What one node shows of the signer and of the variants; null where it does not answer. */
+async function look({ context, rpc }: Sending, { variants }: OutboxRow, log: Logger): Promise<Facts | null> {
   const { address } = context.account;
+  const byHash = variants.map(({ hash }) => ({ method: "eth_getTransactionByHash", params: [hash] }));
+  const calls = [
+    { method: "eth_getTransactionCount", params: [address, "latest"] },
+    { method: "eth_getBalance", params: [address, "latest"] },
+    { method: "eth_getBlockByNumber", params: ["latest", false] },
+    ...byHash,
+  ];
+  type Answers = [Hex, Hex, { number: Hex; baseFeePerGas?: Hex }, ...unknown[]];
   try {
-    const [count, balance, block, known] = await rpc.batch<
-      [Hex, Hex, { number: Hex; baseFeePerGas?: Hex }, { blockNumber: Hex | null } | null]
-    >(
-      [
-        { method: "eth_getTransactionCount", params: [address, "latest"] },
-        { method: "eth_getBalance", params: [address, "latest"] },
-        { method: "eth_getBlockByNumber", params: ["latest", false] },
-        { method: "eth_getTransactionByHash", params: [hash] },
-      ],
-      READ_MS,
-    );
+    const [used, wei, newest, ...known] = await rpc.batch<Answers>(calls, READ_MS);
     return {
-      count: Number(count),
-      balance: BigInt(balance),
-      block: Number(block.number),
-      baseFee: BigInt(block.baseFeePerGas ?? "0x0"),
-      known: known !== null,
+      count: Number(used),
+      balance: BigInt(wei),
+      block: Number(newest.number),
+      baseFee: BigInt(newest.baseFeePerGas ?? "0x0"),
+      known: known.some((transaction) => transaction !== null),
     };
   } catch (error) {
     log.warn({ err: error }, "the signer's nonce and balance could not be read");
@@ -327,8 +365,7 @@ async function whoUsed(
     }
     // A node that cannot show the block does not contradict one that did.
     if (before !== null && found === null && before.found !== null) return before;
-    const isSame = before?.found?.hash === found?.hash && before?.found?.block === found?.block;
-    if (before === null || !isSame) return { found, at: now, isForeign: false };
+    if (before === null || !isSameUser(before.found, found)) return { found, at: now, isForeign: false };
     const isForeign = now - before.at >= (found === null ? UNSEEN_FOREIGN_MS : FOREIGN_MS);
     return { ...before, isForeign };
   } catch (error) {
@@ -355,55 +392,6 @@ async function findReceipt({ broadcaster }: Sending, row: OutboxRow, quietLooks:
   } catch (error) {
     log.warn({ err: error }, "receipts could not be read");
     return "unreachable";
-  }
-}
-
-/** What the node did with a broadcast. `refused` says nothing of the reason, and `unclear` not even that. */
-type BroadcastResult =
-  | { status: "mined"; receipt: RawReceipt }
-  | { status: "taken" }
-  | { status: "refused"; error: RpcError }
-  | { status: "unclear"; error: Error };
-
-/** How long the node may hold a synchronous sending open; after that receipts are asked for. */
-const SYNC_WAIT_MS = 5_000;
-/** EIP-7966: the transaction was taken, but not mined within the node's own time limit. */
-const SYNC_TIMEOUT = 4;
-
-/** Sends signed bytes, synchronously where the node has EIP-7966. */
-export class Broadcaster {
-  readonly #rpc: Rpc;
-  #synchronous = true;
-
-  constructor(rpc: Rpc) {
-    this.#rpc = rpc;
-  }
-
-  async send(raw: Hex): Promise<BroadcastResult> {
-    if (!this.#synchronous) return this.#try("eth_sendRawTransaction", raw);
-    const result = await this.#try("eth_sendRawTransactionSync", raw);
-    if (result.status !== "refused") return result;
-    // Nodes that lack the method say so in many ways. The plain one with the same bytes can do no harm.
-    const plain = await this.#try("eth_sendRawTransaction", raw);
-    if (plain.status === "taken") this.#synchronous = false;
-    return plain;
-  }
-
-  async #try(method: string, raw: Hex): Promise<BroadcastResult> {
-    try {
-      const answer = await this.#rpc.request<RawReceipt | Hex | null>(method, [raw], SYNC_WAIT_MS);
-      return typeof answer === "object" && answer !== null ? { status: "mined", receipt: answer } : { status: "taken" };
-    } catch (error) {
-      if (error instanceof RpcUnreachable) return { status: "unclear", error };
-      if (!(error instanceof RpcError)) throw error;
-      return error.code === SYNC_TIMEOUT ? { status: "taken" } : { status: "refused", error };
-    }
-  }
-
-  /** Receipts of these transactions, in their order; null for one that is not mined. */
-  async receipts(hashes: readonly Hex[]): Promise<(RawReceipt | null)[]> {
-    const calls = hashes.map((hash) => ({ method: "eth_getTransactionReceipt", params: [hash] }));
-    return this.#rpc.batch<(RawReceipt | null)[]>(calls, READ_MS);
   }
 }
 

@@ -10,6 +10,7 @@ import {
   stepAfterRefusal,
   stepOfStuck,
 } from "../../api/chain/offers.ts";
+import { batchGas, type Operation } from "../../api/chain/operations.ts";
 import { BatchLimit } from "../../api/chain/queue.ts";
 
 const GWEI = 10n ** 9n;
@@ -153,5 +154,11 @@ describe("the gas of a batch", () => {
     expect(limit.gas).toBe(2_500_000n);
     for (let n = 0; n < 20; n++) limit.observe({ gas: limit.gas, operations: 9 }, 9);
     expect([limit.gas, limit.learned]).toEqual([12_000_000n, null]);
+  });
+
+  it("is that of one operation at least, also where only an empty transaction was taken", () => {
+    const limit = new BatchLimit(12_000_000n);
+    limit.observe({ gas: 100_000n, operations: 0 }, 4);
+    expect(limit.gas).toBe(batchGas([{ kind: "complete" } as Operation]));
   });
 });

@@ -134,7 +134,8 @@ it("a node that allows less gas gets a smaller batch; the rest follows once that
 
 it("a reorganisation that mines the first variant after all ends the operations of both, once each", async () => {
   const gasCap = { gas: 2_000_000n, refused: geth.words.known };
-  const { pipeline, head } = await behind({ ...besu, gasCap });
+  const { pipeline, head, outbox } = await behind({ ...besu, gasCap });
+  const before = await outbox.lastNonce();
   const operations = Array.from({ length: 40 }, () => lock(head, { validUntil: head.time + 600 }));
   const done = Promise.all(operations.map((operation) => pipeline.submit(operation).mined));
   const split = async () => {
@@ -142,7 +143,8 @@ it("a reorganisation that mines the first variant after all ends the operations 
       `SELECT t.mined_block, (SELECT raw FROM chain_transaction_variant v WHERE v.signer = t.signer AND v.nonce = t.nonce
               ORDER BY created_at LIMIT 1) AS raw
        FROM chain_transaction t JOIN chain_transaction_variant v ON v.hash = t.mined_hash
-       WHERE v.operations < jsonb_array_length(t.items) ORDER BY t.nonce DESC LIMIT 1`,
+       WHERE v.operations < jsonb_array_length(t.items) AND t.nonce > $1 ORDER BY t.nonce LIMIT 1`,
+      [before],
     );
     return rows[0] as { mined_block: string; raw: Hex } | undefined;
   };

@@ -1,0 +1,54 @@
+/** Signed bytes on their way to the node, and what became of them. */
+import type { Hex } from "viem";
+import { type RawReceipt, type Rpc, RpcError, RpcUnreachable } from "./rpc.ts";
+
+const READ_MS = 5_000;
+
+/** What the node did with a broadcast. `refused` says nothing of the reason, and `unclear` not even that. */
+export type BroadcastResult =
+  | { status: "mined"; receipt: RawReceipt }
+  | { status: "taken" }
+  | { status: "refused"; error: RpcError }
+  | { status: "unclear"; error: Error };
+
+/** How long the node may hold a synchronous sending open; after that receipts are asked for. */
+const SYNC_WAIT_MS = 5_000;
+/** EIP-7966: the transaction was taken, but not mined within the node's own time limit. */
+const SYNC_TIMEOUT = 4;
+
+/** Sends signed bytes, synchronously where the node has EIP-7966. */
+export class Broadcaster {
+  readonly #rpc: Rpc;
+  #synchronous = true;
+
+  constructor(rpc: Rpc) {
+    this.#rpc = rpc;
+  }
+
+  async send(raw: Hex): Promise<BroadcastResult> {
+    if (!this.#synchronous) return this.#try("eth_sendRawTransaction", raw);
+    const result = await this.#try("eth_sendRawTransactionSync", raw);
+    if (result.status !== "refused") return result;
+    // Nodes that lack the method say so in many ways. The plain one with the same bytes can do no harm.
+    const plain = await this.#try("eth_sendRawTransaction", raw);
+    if (plain.status === "taken") this.#synchronous = false;
+    return plain;
+  }
+
+  async #try(method: string, raw: Hex): Promise<BroadcastResult> {
+    try {
+      const answer = await this.#rpc.request<RawReceipt | Hex | null>(method, [raw], SYNC_WAIT_MS);
+      return typeof answer === "object" && answer !== null ? { status: "mined", receipt: answer } : { status: "taken" };
+    } catch (error) {
+      if (error instanceof RpcUnreachable) return { status: "unclear", error };
+      if (!(error instanceof RpcError)) throw error;
+      return error.code === SYNC_TIMEOUT ? { status: "taken" } : { status: "refused", error };
+    }
+  }
+
+  /** Receipts of these transactions, in their order; null for one that is not mined. */
+  async receipts(hashes: readonly Hex[]): Promise<(RawReceipt | null)[]> {
+    const calls = hashes.map((hash) => ({ method: "eth_getTransactionReceipt", params: [hash] }));
+    return this.#rpc.batch<(RawReceipt | null)[]>(calls, READ_MS);
+  }
+}
