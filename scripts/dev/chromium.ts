@@ -13,8 +13,8 @@ const CACHE = join(ROOT, "node_modules", ".cache");
 const ARGS = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"];
 
 /**
- * Options with which `playwright-core` starts a Chromium: the file that CHROMIUM names, else Debian's, else on Linux x64 the package
- * `@sparticuz/chromium`, else the Chrome that Playwright finds, whose error says where it looked.
+ * Options with which `playwright-core` starts a Chromium: the file that CHROMIUM names, or Debian's. Without these it is the package
+ * `@sparticuz/chromium` on Linux x64. Elsewhere Playwright looks for Chrome, and its error says where.
  */
 export async function chromiumOptions(): Promise<LaunchOptions> {
   const own = process.env["CHROMIUM"] ?? (existsSync(DEBIANS) ? DEBIANS : undefined);

@@ -43,8 +43,8 @@ type DrillOptions = {
 };
 
 /** `failures`: the first twenty failed requests. */
-type DrillResult = Verdict & { steps: Step[]; failures: string[] };
-type Step = { what: string; seconds: number; requests: number; failed: number };
+type DrillResult = Verdict & { rows: Step[]; failures: string[] };
+type Step = { step: string; seconds: number; requests: number; failed: number };
 
 const LAST_ANSWERS_MS = 120_000;
 const CONCURRENCY = 8;
@@ -96,15 +96,13 @@ export class Practice {
     this.options.note(`${what} …`);
     const result = await work();
     const step = {
-      what,
-      seconds: (Date.now() - begun) / 1000,
+      step: what,
+      seconds: Number(((Date.now() - begun) / 1000).toFixed(1)),
       requests: this.load.requests.length - requests,
       failed: this.failures.length - failed,
     };
     this.steps.push(step);
-    this.options.note(
-      `${what}: ${step.seconds.toFixed(1)} s, ${step.requests} requests ended, ${step.failed} of them failed`,
-    );
+    this.options.note(`${what}: ${step.seconds} s, ${step.requests} requests ended, ${step.failed} of them failed`);
     return result;
   }
 
@@ -201,7 +199,7 @@ export async function run(drill: Drill, options: DrillOptions): Promise<DrillRes
     const { failures, steps, problems } = practice;
     if (drill.mayFail !== true && failures.length > 0) problems.push(`${failures.length} requests failed`);
     verdict.problems.unshift(...problems);
-    return { ...verdict, steps, failures: failures.slice(0, 20).map((failure) => practice.told(failure)) };
+    return { ...verdict, rows: steps, failures: failures.slice(0, 20).map((failure) => practice.told(failure)) };
   };
   try {
     return await Promise.race([work(), interrupted.promise]);

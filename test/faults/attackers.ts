@@ -12,7 +12,7 @@ import { fileURLToPath } from "node:url";
 import OpenAI from "openai";
 import { privateKeyToAccount } from "viem/accounts";
 import { rpc } from "../../scripts/dev/chain.ts";
-import type { Outcome, Scenario } from "../scenarios/scenario.ts";
+import { type Note, type Outcome, scenario } from "../scenarios/scenario.ts";
 import { Client, openStore } from "../support/client.ts";
 import { giveGas } from "../support/gas.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
@@ -93,16 +93,16 @@ function startAttacker(name: string, target: Target): () => Promise<Record<strin
 }
 
 /** `seconds`: length of each attack. `only`: a regular expression of their names. `keep`: folder for the logs of all parts. */
-export const attackers: Scenario = {
+export const attackers = scenario({
   name: "attackers",
   does: "one attack after the other beside honest clients",
-  options: { seconds: "60", only: "", keep: "" },
-  run: ({ seconds, only = "", keep = "" }, note) => attack({ seconds: Number(seconds), only, keep }, note),
-};
+  options: { seconds: 60, only: "", keep: "" },
+  run: attack,
+});
 
 type Options = { seconds: number; only: string; keep: string };
 
-async function attack({ seconds, only, keep }: Options, note: (line: string) => void): Promise<Outcome> {
+async function attack({ seconds, only, keep }: Options, note: Note): Promise<Outcome> {
   const stack = await startTestStack({
     workers: [{ models: [MODEL] }, { models: [MODEL] }, { models: [MODEL], start: false }],
     // Long answers meet their deadline within a minute; jobs that are proven stay held for the rest of the run.

@@ -1,7 +1,7 @@
 import { randomInt } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
+import { scenario } from "../scenarios/scenario.ts";
 import { NODE_PROFILES } from "../support/node-profiles.ts";
-import type { Scenario } from "../scenarios/scenario.ts";
 import { Patience } from "../support/patience.ts";
 import { Random } from "../support/random.ts";
 import { FAULTS, type Fault, GATEWAY_KILLS, ROLL_BACKS } from "./faults.ts";
@@ -182,45 +182,39 @@ async function strike(
   return { struck, lossy, problems: [] };
 }
 
-const DEFAULTS = {
-  seed: "",
-  faults: "200",
-  requests: "5000",
-  concurrency: "12",
-  rate: "",
-  minutes: "",
-  kinds: "",
-  nodes: "",
-  keep: "",
-};
-
 /**
  * Random accidents on a real system under load, then a verdict from the chain alone. The seed repeats a run's choices. `minutes` counts time
- * instead of faults and requests, `rate` sets the requests a second of all clients, `kinds` is a regular expression of their names,
- * `nodes=yes` puts nodes of other kinds between the parts and the chain, another one with each fault or minute, `keep` is a folder for the logs of all parts.
+ * instead of faults and requests, `rate` sets the requests a second of all clients, `kinds` is a regular expression of their names, `keep` a
+ * folder for the logs of all parts.
  */
-export const faults: Scenario = {
-  name: "faults",
-  does: "random accidents, one after the other",
-  options: DEFAULTS,
-  run: ({ seed, rate, minutes, kinds, keep, nodes, ...given }, note) =>
-    run({
-      seed: Number(seed || randomInt(2 ** 31)),
-      ...(minutes
-        ? { minutes: Number(minutes) }
-        : { faults: Number(given["faults"]), requests: Number(given["requests"]) }),
-      concurrency: Number(given["concurrency"]),
-      nodes: nodes === "yes",
-      ...(rate ? { rate: Number(rate) } : {}),
-      ...(kinds ? { kinds } : {}),
-      ...(keep ? { keep } : {}),
-      note,
-    }),
-};
+const accidents = (
+  name: string,
+  does: string,
+  changed: { minutes?: number; rate?: number; concurrency?: number; kinds?: string } = {},
+) =>
+  scenario({
+    name,
+    does,
+    options: {
+      ...{ seed: 0, faults: 200, requests: 5_000, concurrency: 12, rate: 0, minutes: 0, kinds: "", keep: "" },
+      ...changed,
+    },
+    run: ({ seed, faults, requests, concurrency, rate, minutes, kinds, keep }, note) =>
+      run({
+        ...(minutes ? { minutes } : { faults, requests }),
+        ...(rate ? { rate } : {}),
+        ...(keep ? { keep } : {}),
+        seed: seed || randomInt(2 ** 31),
+        concurrency,
+        kinds,
+        note,
+      }),
+  });
 
-export const chaos: Scenario = {
-  ...faults,
-  name: "chaos",
-  does: "ten minutes of `kill -9` at 20 requests a second",
-  options: { ...DEFAULTS, minutes: "10", rate: "20", concurrency: "40", kinds: "kill" },
-};
+export const faults = accidents("faults", "random accidents, one after the other");
+export const chaos = accidents("chaos", "ten minutes of `kill -9` at 20 requests a second", {
+  minutes: 10,
+  rate: 20,
+  concurrency: 40,
+  kinds: "kill",
+});

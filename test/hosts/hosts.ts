@@ -7,7 +7,7 @@ import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Load } from "../faults/load.ts";
 import { judge, type Lossy } from "../faults/verdict.ts";
-import type { Outcome, Scenario } from "../scenarios/scenario.ts";
+import { type Note, type Outcome, scenario } from "../scenarios/scenario.ts";
 import { Patience } from "../support/patience.ts";
 import { DEBIAN_POSTGRES } from "../support/postgres-server.ts";
 import { Random } from "../support/random.ts";
@@ -42,14 +42,14 @@ async function healed(world: Hosts, load: Load, over: number): Promise<number | 
 }
 
 /** `only`: parts of the names of what breaks. `rate`: requests a second of all clients. */
-export const hosts: Scenario = {
+export const hosts = scenario({
   name: "hosts",
   does: "ten hosts, broken one by one; needs root and Debian's postgresql",
-  options: { only: "", rate: "8" },
-  run: ({ only = "", rate }, note) => breakHosts(only, Number(rate), note),
-};
+  options: { only: "", rate: 8 },
+  run: breakHosts,
+});
 
-async function breakHosts(only: string, rate: number, note: (line: string) => void): Promise<Outcome> {
+async function breakHosts({ only, rate }: { only: string; rate: number }, note: Note): Promise<Outcome> {
   const lacking = existsSync(DEBIAN_POSTGRES) ? fault() : `${DEBIAN_POSTGRES} is missing: apt-get install postgresql`;
   if (lacking !== null) return { problems: [`this machine cannot run it: ${lacking}`] };
   // Also what a killed run has left.

@@ -12,27 +12,24 @@ import { reportOf, type Scenario } from "./scenario.ts";
 
 const SCENARIOS: readonly Scenario[] = [faults, chaos, attackers, pool, hosts, ...DRILLS];
 
-function usage(): string {
-  const option = ([name, value]: [string, string]): string => (value === "" ? ` --${name} …` : ` --${name} ${value}`);
-  const lines = SCENARIOS.map(
-    ({ name, does, options }) =>
-      `  ${name.padEnd(12)} ${does}\n${" ".repeat(14)}${Object.entries(options).map(option).join("")}`,
-  );
-  return `usage: npm run scenario -- <name> [options]\n\n${lines.join("\n")}`;
-}
-
 const [name, ...args] = process.argv.slice(2);
 const scenario = SCENARIOS.find((one) => one.name === name);
 if (scenario === undefined) {
-  console.error(usage());
+  console.error("usage: npm run scenario -- <name> [options]\n");
+  for (const { name, does, options } of SCENARIOS) {
+    const shown = Object.entries(options).map(([option, value]) => `--${option} ${value || "…"}`);
+    console.error(`  ${name.padEnd(14)} ${does}\n${" ".repeat(17)}${shown.join(" ")}`);
+  }
   process.exit(2);
 }
-const options = Object.fromEntries(
-  Object.keys(scenario.options).map((option) => [option, { type: "string" as const }]),
-);
-const given = { ...scenario.options, ...(parseArgs({ args, options }).values as Record<string, string>) };
-const outcome = await scenario.run(given, (line) =>
-  console.error(`${new Date().toISOString().slice(11, 19)}  ${line}`),
-);
-console.log(reportOf(scenario, outcome));
+const defaults = Object.entries(scenario.options);
+const options = Object.fromEntries(defaults.map(([option]) => [option, { type: "string" as const }]));
+const { values } = parseArgs({ args, options });
+const given = defaults.map(([option, value]) => [
+  option,
+  typeof value === "number" ? Number(values[option] ?? value) : (values[option] ?? value),
+]);
+const note = (line: string): void => console.error(`${new Date().toISOString().slice(11, 19)}  ${line}`);
+const outcome = await scenario.run(Object.fromEntries(given), note);
+console.log(reportOf(scenario.name, outcome));
 process.exit(outcome.problems.length === 0 ? 0 : 1);

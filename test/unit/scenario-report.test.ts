@@ -1,14 +1,12 @@
 import { expect, it } from "vitest";
-import { reportOf, type Scenario } from "../scenarios/scenario.ts";
-
-const scenario: Scenario = { name: "storm", does: "", options: {}, run: async () => ({ problems: [] }) };
+import { reportOf } from "../scenarios/scenario.ts";
 
 it("shows what was done as a table, all else as JSON, and the verdict last", () => {
   const rows = [
     { step: "kill", seconds: 1.5 },
     { step: "wait", seconds: 20 },
   ];
-  expect(reportOf(scenario, { rows, requests: 7, problems: [] }).split("\n")).toEqual([
+  expect(reportOf("storm", { rows, requests: 7, problems: [] }).split("\n")).toEqual([
     "| step | seconds |",
     "| --- | ---: |",
     "| kill | 1.5 |",
@@ -22,5 +20,5 @@ it("shows what was done as a table, all else as JSON, and the verdict last", () 
 });
 
 it("counts the problems in the verdict", () => {
-  expect(reportOf(scenario, { problems: ["one", "two"] })).toMatch(/verdict: storm has 2 problems$/);
+  expect(reportOf("storm", { problems: ["one", "two"] })).toMatch(/verdict: storm has 2 problems$/);
 });

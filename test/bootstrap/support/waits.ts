@@ -1,4 +1,4 @@
-/** A program that says which signals ask it to stop, and ends with exit code 7 after the first, or after as many as its argument says. */
+/** A program that says which signals ask it to stop. It ends with exit code 7 after the first, or after as many as its argument says. */
 import { onStopSignal, stopWithNpm } from "../../../shared/signals.ts";
 
 let left = Number(process.argv[2] ?? 1);

@@ -6,7 +6,7 @@ import { randomInt } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { privateKeyToAccount } from "viem/accounts";
 import { PARTS } from "../../../scripts/dev/stack.ts";
-import type { Scenario } from "../../scenarios/scenario.ts";
+import { scenario } from "../../scenarios/scenario.ts";
 import { type Asked, ask } from "../../support/asked.ts";
 import { Patience } from "../../support/patience.ts";
 import { Random } from "../../support/random.ts";
@@ -263,16 +263,9 @@ async function readIncidents({ info }: Stack, pool: Pool): Promise<Verdict["inci
   return { healthy: of(pool.healthy), slow: of(pool.slow), crashing: of(pool.crashing) };
 }
 
-export const pool: Scenario = {
+export const pool = scenario({
   name: "pool",
   does: "a healthy, a slow and a crashing worker of one model: nobody is let down",
-  options: { seed: "", requests: "200", concurrency: "20", slow: "30" },
-  run: ({ seed, requests, concurrency, slow }, note) =>
-    run({
-      seed: Number(seed || randomInt(2 ** 31)),
-      requests: Number(requests),
-      concurrency: Number(concurrency),
-      slowSeconds: Number(slow),
-      note,
-    }),
-};
+  options: { seed: 0, requests: 200, concurrency: 20, slow: 30 },
+  run: ({ seed, slow, ...given }, note) => run({ ...given, seed: seed || randomInt(2 ** 31), slowSeconds: slow, note }),
+});
