@@ -16,7 +16,7 @@ const installedAt = changedAt("node_modules/.package-lock.json");
 if (wanted.some((file) => changedAt(file) > installedAt)) {
   console.log("Installing the packages (npm ci); this takes a minute or two.");
   // npm fails on folders that an interrupted installation has left.
-  rmSync("node_modules", { recursive: true, force: true });
+  rmSync("node_modules", { recursive: true, force: true, maxRetries: 10 });
   const { status } = spawnSync("npm", ["ci", "--loglevel=error"], {
     stdio: "inherit",
     shell: process.platform === "win32",
