@@ -12,6 +12,7 @@ import { Keys } from "./account/keys.ts";
 import { Balances } from "./chain/balances.ts";
 import { Directory } from "./chain/directory.ts";
 import { IndexWatch } from "./chain/index-watch.ts";
+import { JobSightings, newestKnownBlock } from "./chain/job-sightings.ts";
 import { Operator } from "./chain/operator.ts";
 import { Outbox } from "./chain/outbox.ts";
 import { Pipeline } from "./chain/pipeline.ts";
@@ -228,6 +229,7 @@ export async function startGateway(
   const recovery = new Recovery(jobs, {
     rpc,
     registry: contracts.WorkerRegistry,
+    sightings: new JobSightings({ rpc, escrow, head, knownBlock: () => newestKnownBlock(pool) }),
     index: pool,
     indexIsWhole: () => index.indexedUntil === null,
     contextWindow: (model) => directory.contextWindow(model),

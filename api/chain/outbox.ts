@@ -166,14 +166,16 @@ export async function settlementsSent(reader: Pick<pg.Pool, "query">, jobIds: re
   if (jobIds.length === 0) return new Map();
   const { rows } = await reader.query<{ jobId: Hex; hash: Hex }>({
     name: "outbox-settlements",
-    text: `SELECT item->>'jobId' AS "jobId", COALESCE(t.mined_hash, v.hash) AS hash FROM chain_transaction t
-           CROSS JOIN LATERAL jsonb_array_elements(t.items) item
-           CROSS JOIN LATERAL (SELECT hash FROM chain_transaction_variant WHERE signer = t.signer AND nonce = t.nonce
+    text: `SELECT item->>'jobId' AS "jobId", v.hash FROM chain_transaction t
+           CROSS JOIN LATERAL jsonb_array_elements(t.items) WITH ORDINALITY AS items (item, place)
+           -- A variant can hold the first operations only: then the others leave in a later transaction.
+           CROSS JOIN LATERAL (SELECT hash FROM chain_transaction_variant
+             WHERE signer = t.signer AND nonce = t.nonce AND COALESCE(t.mined_hash, hash) = hash AND COALESCE(operations, place) >= place
              ORDER BY created_at DESC LIMIT 1) v
-           WHERE (t.mined_hash IS NULL OR t.mined_hash <> $2 AND t.created_at > now() - interval '10 minutes')
+           WHERE (t.mined_hash IS NULL OR t.created_at > now() - interval '10 minutes')
              AND item->>'kind' = 'complete' AND item->>'jobId' = ANY($1)
            ORDER BY t.created_at`,
-    values: [jobIds, VOID],
+    values: [jobIds],
   });
   // One that was sent again is in the last of them.
   return new Map(rows.map(({ jobId, hash }) => [jobId, hash]));

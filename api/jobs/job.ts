@@ -413,7 +413,6 @@ function lockedJob({ jobId, wallet, model }: JobInput, lock: Lock, wasOffered: b
     jobId,
     wallet,
     facts: {
-      validUntil: lockedAt,
       refusal: null,
       answer: null,
       isDeliverable: true,
@@ -429,7 +428,7 @@ function lockedJob({ jobId, wallet, model }: JobInput, lock: Lock, wasOffered: b
       attempt: 0,
       proof: null,
       finalizeFrom: null,
-      readAt: { block: lockedAt, now: lockedAt },
+      isAbsent: false,
       credits,
       creditsPerRequest,
       creditsPer1kTokens,

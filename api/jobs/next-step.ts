@@ -5,8 +5,8 @@
  *
  *   on chain      what the gateway knows                        time             step
  *   ------------  --------------------------------------------  ---------------  ----------------------------------------------------
- *   None          the lock may still be mined                   ≤ validUntil     wait
- *                 …                                             later            close the row as `unlocked`
+ *   None          a lock may still be mined, or a node is late  any              wait
+ *                 two looks at named blocks: never locked       after validUntil close the row as `unlocked`
  *   Locked,       the id is another wallet's or operator's job  any              close the row as `unlocked`
  *   Acknowledged  the client was refused: its time was over     < 120            wait until 120
  *                 …                                             ≥ 120            refund
@@ -60,8 +60,6 @@ export type KnownAnswer = {
 
 /** What the gateway knows of a job: its row, and what came of asking the workers since the row was read. */
 export type JobFacts = {
-  /** Chain time before which the lock had to be mined, Unix seconds. */
-  validUntil: number;
   /** Set once the client got an error. */
   refusal: Refusal | null;
   answer: KnownAnswer | null;
@@ -88,12 +86,9 @@ export type JobOnChain = {
   proof: Hex | null;
   /** Chain time from which that proof can be finalized; null unless the job is Proven. */
   finalizeFrom: number | null;
-  /** Chain time just before this was read: a lock that is mined after it is in a later block. */
-  readAt: Clock;
+  /** Whether it was never locked and will not be: what one node says at one moment does not show that (chain/job-sightings.ts). */
+  isAbsent: boolean;
 };
-
-/** Chain time, Unix seconds: `block` is the newest block's, `now` the best estimate of the next block's. */
-export type Clock = { block: number; now: number };
 
 /** Windows of the deployed contracts, seconds. */
 export type Windows = { completion: number; inclusion: number; finalization: number };
@@ -116,11 +111,8 @@ const DISPUTE_MARGIN = 900;
 /** The next step of a job; see the table above. Pure. `now` is chain time, Unix seconds. */
 export function nextStep(job: JobFacts, chain: JobOnChain, now: number, windows: Windows): Step {
   switch (chain.status) {
-    case ChainStatus.None: {
-      const { readAt } = chain;
-      const isVoid = readAt.block >= job.validUntil || readAt.now > job.validUntil + windows.inclusion;
-      return isVoid ? { do: "close", state: "unlocked", why: "the lock was never mined" } : WAIT;
-    }
+    case ChainStatus.None:
+      return chain.isAbsent ? { do: "close", state: "unlocked", why: "the lock was never mined" } : WAIT;
     case ChainStatus.Settled:
       return chargedStep(job, chain);
     case ChainStatus.Failed:

@@ -2,10 +2,11 @@
  * The sweep over unfinished jobs that no running request of this process ends: after a crash, a failed step, or a restored database. It claims
  * what has no living gateway, reads row and chain of each job, and lets `JobEnding` take the next steps (table in next-step.ts).
  */
-import { type Address, type ContractFunctionReturnType, type Hex, isAddressEqual } from "viem";
+import { type Address, type Hex, isAddressEqual } from "viem";
 import { inferenceEscrowAbi, workerRegistryAbi } from "../../protocol/generated/abi.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
+import type { JobSighting, JobSightings } from "../chain/job-sightings.ts";
 import type { Rpc } from "../chain/rpc.ts";
 import { type SignerLock, signerLockKey } from "../chain/signer-lock.ts";
 import { listOverdueJobs } from "../db/index-reads.ts";
@@ -18,11 +19,11 @@ import { type AnswerableJob, askWorkers } from "./worker-answers.ts";
 
 const SWEEP_MS = 10_000;
 
-type ChainJob = ContractFunctionReturnType<typeof inferenceEscrowAbi, "view", "jobOf">;
-
 type Parts = {
   rpc: Rpc;
   registry: Address;
+  /** Reads jobs at named blocks. */
+  sightings: Pick<JobSightings, "at" | "isAbsent">;
   /** The index, and whether it has what the chain has. */
   index: Reader;
   indexIsWhole: () => boolean;
@@ -112,15 +113,17 @@ export class Recovery {
 
   async #end(jobId: Hex): Promise<void> {
     const { store, ending, outputRetentionHours } = this.#context;
-    const seen = await this.#read(jobId);
+    const sighting = await this.#parts.sightings.at(jobId);
+    const seen = await this.#read(sighting);
     // Read after the chain: what this process itself wrote or sent meanwhile is in it.
     const job = await store.find(jobId);
     if (job === null || this.#parts.isRunning(jobId) || ending.isUnderWay(jobId)) return;
     const isOurs = isAddressEqual(seen.wallet, job.wallet) && seen.operator === this.#context.operator.id;
-    const chain = { ...seen, isOurs };
+    const { inclusion } = this.#context.times;
+    const isAbsent = this.#parts.sightings.isAbsent(sighting, { validUntil: job.validUntil, inclusion });
+    const chain = { ...seen, isOurs, isAbsent };
     const askedAt = this.#askingSince.get(jobId);
     const facts = {
-      validUntil: job.validUntil,
       refusal: refusalOf(job),
       answer: this.#answerOf(job),
       isDeliverable: outputRetentionHours > 0,
@@ -170,14 +173,12 @@ export class Recovery {
     await Promise.all(open.map((jobId) => this.#alone(jobId, () => refundOne(jobId))));
   }
 
-  /** What the chain says of a job, and who it belongs to. */
-  async #read(jobId: Hex): Promise<Omit<AnswerableJob, "isOurs"> & { wallet: Address; operator: number }> {
+  /** What the chain says of a job at the block of its sighting, and who it belongs to. */
+  async #read({ jobId, job, block }: JobSighting): Promise<ReadJob> {
     const { client } = this.#parts.rpc;
-    const { escrow: address, head } = this.#context;
-    const escrow = { address, abi: inferenceEscrowAbi } as const;
-    const registry = { address: this.#parts.registry, abi: workerRegistryAbi } as const;
-    const readAt = { block: head.block.timestamp, now: head.time };
-    const job: ChainJob = await client.readContract({ ...escrow, functionName: "jobOf", args: [jobId] });
+    const blockNumber = BigInt(block.number);
+    const escrow = { address: this.#context.escrow, abi: inferenceEscrowAbi, blockNumber } as const;
+    const registry = { address: this.#parts.registry, abi: workerRegistryAbi, blockNumber } as const;
     const [wallet, worker, [digest]] = await Promise.all([
       client.readContract({ ...escrow, functionName: "walletOf", args: [job.account] }),
       job.worker === 0 ? null : client.readContract({ ...registry, functionName: "signerOf", args: [job.worker] }),
@@ -186,9 +187,11 @@ export class Recovery {
     const proof = BigInt(digest) === 0n ? null : digest;
     const finalizeFrom = job.status === ChainStatus.Proven ? job.lockedAt + job.deadline : null;
     const contextWindow = this.#parts.contextWindow(job.model);
-    return { ...job, wallet, worker, proof, finalizeFrom, readAt, contextWindow };
+    return { ...job, wallet, worker, proof, finalizeFrom, contextWindow };
   }
 }
+
+type ReadJob = Omit<AnswerableJob, "isOurs" | "isAbsent"> & { wallet: Address; operator: number };
 
 /** Why the job's client got an error, as its row says. */
 function refusalOf({ failure, failureReason }: StoredJob): Refusal | null {

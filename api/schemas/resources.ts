@@ -34,11 +34,9 @@ export const jobSchema = z
     completed_at: timestamp.nullable(),
     on_chain: z.object({
       escrow_tx: txHash.nullable().meta({ description: "Transaction that locked the credits." }),
-      settlement_tx: txHash
-        .nullable()
-        .meta({
-          description: "Transaction that pays the worker; while the job is `settling`, the one that is on its way.",
-        }),
+      settlement_tx: txHash.nullable().meta({
+        description: "Transaction that pays the worker; while the job is `settling`, the one that is on its way.",
+      }),
       escrow_address: address.meta({ description: "The escrow contract." }),
       block_number: z.int().min(0).nullable().meta({ description: "Block of the settlement." }),
       proof_hash: contentHash.nullable().meta({ description: "SHA-256 of the answer, as the worker signed it." }),

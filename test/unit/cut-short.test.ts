@@ -20,7 +20,7 @@ const lockedAt = Math.floor(Date.now() / 1000) - 600;
 const open: AnswerableJob = {
   status: ChainStatus.Acknowledged,
   isOurs: true,
-  readAt: { block: lockedAt, now: lockedAt },
+  isAbsent: false,
   model: 1,
   worker: null,
   attempt: 0,

@@ -53,7 +53,6 @@ const job = (age = 0): EndingJob => ({
   jobId,
   wallet: worker.signer,
   facts: {
-    validUntil: 0,
     refusal: null,
     answer: null,
     isDeliverable: true,
@@ -69,7 +68,7 @@ const job = (age = 0): EndingJob => ({
     attempt: 0,
     proof: null,
     finalizeFrom: null,
-    readAt: { block: 0, now: 0 },
+    isAbsent: false,
     credits: 8,
     creditsPerRequest: MODEL.creditsPerRequest,
     creditsPer1kTokens: MODEL.creditsPer1kTokens,

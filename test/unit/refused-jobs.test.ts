@@ -13,7 +13,7 @@ import { newJobId } from "../../protocol/job-id.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
 import { signingAccount } from "../../shared/secp256k1.ts";
 import { ESCROW, fakeGateway, MODEL, minedAt, rowsInMemory } from "../support/fake-gateway.ts";
-import { runJob, signingWorker } from "./support/jobs.ts";
+import { runJob, sightingsOf, signingWorker } from "./support/jobs.ts";
 
 const TEXT = "The whole answer.";
 const gateway = signingAccount(generatePrivateKey());
@@ -105,7 +105,13 @@ async function nextProcessSends(): Promise<Operation["kind"][]> {
   };
   const readContract = async ({ functionName }: { functionName: string }) => chain[functionName];
   const rpc = { client: { readContract } } as unknown as Rpc;
-  const parts = { rpc, registry: ESCROW, index: {} as never, indexIsWhole: () => false };
+  const parts = {
+    rpc,
+    registry: ESCROW,
+    sightings: sightingsOf(chain["jobOf"]),
+    index: {} as never,
+    indexIsWhole: () => false,
+  };
   void new Recovery(context, {
     ...parts,
     contextWindow: () => 4_096,

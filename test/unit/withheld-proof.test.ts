@@ -12,7 +12,7 @@ import { ChainStatus } from "../../protocol/job-status.ts";
 import { proofDigest } from "../../protocol/messages.ts";
 import { signingAccount } from "../../shared/secp256k1.ts";
 import { ESCROW, fakeGateway, MODEL, minedAt, rowsInMemory, TIMES } from "../support/fake-gateway.ts";
-import { runJob, type SigningWorker, signingWorker } from "./support/jobs.ts";
+import { runJob, type SigningWorker, sightingsOf, signingWorker } from "./support/jobs.ts";
 
 const gateway = signingAccount(generatePrivateKey());
 const hosts = [1, 2].map(signingWorker);
@@ -133,6 +133,7 @@ async function sweepProven({ age, delivers }: { age: number; delivers: "proven" 
       client: { readContract: async ({ functionName }: { functionName: string }) => chain[functionName] },
     } as unknown as Rpc,
     registry: ESCROW,
+    sightings: sightingsOf(chain["jobOf"]),
     index: {} as never,
     indexIsWhole: () => false,
     contextWindow: () => 4_096,

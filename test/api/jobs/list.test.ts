@@ -57,19 +57,31 @@ describe("a job that settles", () => {
     data: "0x",
     deadline: 0,
   });
-  const variant = (n: number) => ({ hash: tx(n), raw: "0x" as Hex, maxFee: 1n, priorityFee: 1n });
+  /** With its first operations, all of them by default. */
+  const variant = (n: number, operations = 2) => ({
+    hash: tx(n),
+    raw: "0x" as Hex,
+    operations,
+    gas: 1n,
+    maxFee: 1n,
+    priorityFee: 1n,
+  });
   beforeEach(() => pool.query("TRUNCATE chain_transaction CASCADE"));
 
   it("shows the transaction that is on its way, alone and in the list, with every fee that it gets", async () => {
     const [id, other] = [await add(1, "settling", null), await add(2, "settling", "pending")];
     const outbox = new Outbox(pool, wallet as Hex);
-    await outbox.insert({ nonce: 1, gas: 1n, items: [settlement(other), settlement(id)], variants: [variant(1)] }, []);
+    await outbox.insert({ nonce: 1, items: [settlement(other), settlement(id)], variants: [variant(1)] }, []);
     const shown = async () => (await reader.get(id, wallet)).job.on_chain;
     expect(await shown()).toMatchObject({ settlement_tx: tx(1), block_number: null });
     const listed = (await reader.list({ wallet, limit: 10 })).data.map(({ job }) => job.on_chain.settlement_tx);
     expect(listed).toEqual([tx(1), tx(1)]);
     await outbox.addVariant(1, variant(2));
     expect((await shown()).settlement_tx).toBe(tx(2));
+    // One that holds the other job only: this one is still in the newest that has it.
+    await outbox.addVariant(1, variant(3, 1));
+    expect((await shown()).settlement_tx).toBe(tx(2));
+    expect((await reader.get(other, wallet)).job.on_chain.settlement_tx).toBe(tx(3));
     // Mined with its first fee, and not in the job's row yet.
     await outbox.markMined(1, tx(1), 7, tx(70));
     expect((await shown()).settlement_tx).toBe(tx(1));
@@ -81,12 +93,9 @@ describe("a job that settles", () => {
     const id = await add(1, "settling", null);
     const outbox = new Outbox(pool, wallet as Hex);
     const shown = async () => (await reader.get(id, wallet)).job.on_chain.settlement_tx;
-    await outbox.insert(
-      { nonce: 1, gas: 1n, items: [{ ...settlement(id), kind: "acknowledge" }], variants: [variant(1)] },
-      [],
-    );
+    await outbox.insert({ nonce: 1, items: [{ ...settlement(id), kind: "acknowledge" }], variants: [variant(1)] }, []);
     expect(await shown()).toBeNull();
-    await outbox.insert({ nonce: 2, gas: 1n, items: [settlement(id)], variants: [variant(2)] }, []);
+    await outbox.insert({ nonce: 2, items: [settlement(id)], variants: [variant(2)] }, []);
     await outbox.markMined(2, "0x", 7, null);
     expect(await shown()).toBeNull();
   });

@@ -1,5 +1,6 @@
 import type { Hex } from "viem";
 import { generatePrivateKey } from "viem/accounts";
+import type { JobSighting } from "../../../api/chain/job-sightings.ts";
 import type { JobContext } from "../../../api/jobs/context.ts";
 import { JobRun, RunningJobs, Timings } from "../../../api/jobs/job.ts";
 import { chatRoute } from "../../../api/routes/chat.ts";
@@ -65,3 +66,10 @@ export function runJob(context: JobContext, more: object = {}): JobRun {
   const rest = { authorization: null, claimedUntil: null, timings: new Timings() };
   return new JobRun(context, { ...job, ...rest, ...more } as never);
 }
+
+/** Shows this job at block 1. */
+export const sightingsOf = (job: unknown) => ({
+  at: async (jobId: Hex) =>
+    ({ jobId, job, block: { number: 1, hash: "0x01", timestamp: 0 }, at: Date.now(), known: 0 }) as JobSighting,
+  isAbsent: () => false,
+});
