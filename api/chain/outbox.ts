@@ -159,8 +159,8 @@ export class Outbox {
 }
 
 /**
- * The transactions that settlements are in, of all signers, by job: the mined one, otherwise the newest variant. Of jobs that settle now: what
- * was mined long ago is pruned.
+ * The transactions that settlements are in, of all signers, by job: the mined one, otherwise the newest variant that has it. Of jobs that settle
+ * now: what was mined long ago is pruned.
  */
 export async function settlementsSent(reader: Pick<pg.Pool, "query">, jobIds: readonly Hex[]): Promise<Map<Hex, Hex>> {
   if (jobIds.length === 0) return new Map();

@@ -7,6 +7,7 @@ import type { JobStore } from "../db/jobs.ts";
 import { ApiError } from "../errors.ts";
 import { type FoundJob, type JobObject, type JobReader, readAnswer } from "../jobs/job-reader.ts";
 import { statementOf } from "./completion.ts";
+import { inTurns } from "./read-turns.ts";
 import { clientOf, setJobHeaders, validateQuery } from "./request.ts";
 
 // Text never holds a NUL: PostgreSQL has no such character.
@@ -60,7 +61,7 @@ export function jobRoutes(reader: JobReader, show: (found: FoundJob) => JobObjec
     response.json(job);
   };
 
-  return Router().get("/", list).get("/:job_id", one);
+  return Router().get("/", inTurns(), list).get("/:job_id", one);
 }
 
 /** `GET /v1/jobs/{job_id}/output`: the answer again, for a client that lost its connection; kept for the retention time. */

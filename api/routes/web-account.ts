@@ -13,6 +13,7 @@ import type { Gateway } from "../gateway.ts";
 import { answerSeconds, type FoundJob, isoTime } from "../jobs/job-reader.ts";
 import { write } from "./completion.ts";
 import { jobsQuerySchema } from "./jobs.ts";
+import { inTurns } from "./read-turns.ts";
 import { clientOf, validate } from "./request.ts";
 
 const HOUR_SECONDS = 3_600;
@@ -20,10 +21,11 @@ const DAY_SECONDS = 86_400;
 
 /** `GET /account`, `GET /usage`, `GET /jobs.csv`, and `/key`. */
 export function webAccountRoutes(gateway: Gateway, session: RequestHandler): Router {
+  const turns = inTurns();
   return Router()
     .get("/account", session, showAccount(gateway))
-    .get("/usage", session, showUsage(gateway))
-    .get("/jobs.csv", session, usageCsv(gateway))
+    .get("/usage", session, turns, showUsage(gateway))
+    .get("/jobs.csv", session, turns, usageCsv(gateway))
     .use("/key", session, keyRoutes(gateway));
 }
 

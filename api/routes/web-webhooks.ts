@@ -26,6 +26,7 @@ import {
   setLowCreditThreshold,
   type WebhookContext,
 } from "../webhooks/receivers.ts";
+import { inTurns } from "./read-turns.ts";
 import { clientOf, validate } from "./request.ts";
 
 const settingsSchema = z.object({ low_credit_threshold: z.int().min(0).max(1_000_000_000) });
@@ -102,8 +103,9 @@ export function deliveryRoutes(context: WebhookContext): Router {
   );
 
   const paced = sendPace();
+  const turns = inTurns();
   return Router()
-    .get("/webhooks", answer(200, webhooks))
+    .get("/webhooks", turns, answer(200, webhooks))
     .patch("/webhooks/:id", change)
     .post("/webhooks/:id/secret", rotate)
     .delete("/webhooks/:id/old-secret", retire)
@@ -116,10 +118,11 @@ export function deliveryRoutes(context: WebhookContext): Router {
       "/webhooks/:id/enable",
       answer(200, (wallet, id) => enableWebhook(context, wallet, id)),
     )
-    .get("/webhooks/:id/deliveries", list)
+    .get("/webhooks/:id/deliveries", turns, list)
     .post("/webhooks/:id/replay", paced, replayRange)
     .get(
       "/deliveries/:id",
+      turns,
       answer(200, (wallet, id, { query }) => getDelivery(context, wallet, id, validate(attemptsQuerySchema, query))),
     )
     .post(

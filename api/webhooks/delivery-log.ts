@@ -28,7 +28,12 @@ type DeliveriesQuery = z.output<typeof deliveriesQuerySchema>;
 /** Query of one delivery. */
 export const attemptsQuerySchema = z.object({
   /** Only attempts older than this one: the first number of the page before. */
-  before: z.coerce.number().int().min(1).optional(),
+  before: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(2 ** 31 - 1)
+    .optional(),
 });
 type AttemptsQuery = z.output<typeof attemptsQuerySchema>;
 

@@ -14,6 +14,7 @@ import { toApiJobId } from "../../protocol/job-id.ts";
 import { eventually } from "../support/api-client.ts";
 import { type Asked, ask } from "../support/asked.ts";
 import { Client, openStore } from "../support/client.ts";
+import { untilIndexed } from "../support/indexed.ts";
 import { answer, Receiver } from "../support/receiver.ts";
 import { MASTER_KEY, SECOND_KEY, SecondGateway } from "../support/second-gateway.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
@@ -223,6 +224,7 @@ function atNextRequest(when: "during" | "after", action: () => Promise<void>): P
 it("gateways that are killed lose no event and deliver each under one id", async () => {
   const client = await Client.create(stack, pool, EVENTS * 100 + 1_000);
   await client.deposit(100);
+  await untilIndexed(stack);
   const webhooks = await Promise.all(PATHS.map((path) => client.webhook(receiver.url(path), ["credit.topup"])));
   await second.start();
 
