@@ -124,7 +124,7 @@ export const configSchema = z.object({
   WEBHOOK_CONFIRMATIONS: countFromZero(2).describe("blocks on top of an event's before webhooks tell of it"),
   WEBHOOK_REORG_DEPTH: count(64).describe("blocks that a reorganisation can replace; so many are read again"),
   WEBHOOK_CONCURRENCY: count(256).describe("deliveries that this process attempts at once"),
-  WEBHOOK_CONCURRENCY_EACH: count(16).describe("of them to one wallet's webhooks"),
+  WEBHOOK_CONCURRENCY_EACH: count(32).describe("of them to one wallet's webhooks"),
   WEBHOOK_TIMEOUT_SECONDS: positive(10).describe("limit of an endpoint's answer"),
   WEBHOOK_RETRY_SECONDS: delays.describe("four pauses between the five attempts"),
   WEBHOOK_LOG_DAYS: count(30).describe("how long ended deliveries stay in the log"),

@@ -36,7 +36,7 @@ type Parts = {
   wake: () => void;
 };
 
-/** An answer is late if it took more than this part of the limit. */
+/** An answer is late if it held a place for more than this part of the limit. */
 const SLOW_PART = 1 / 5;
 /** So long a wallet is remembered as served. */
 const SERVED_MS = 3_600_000;
@@ -134,10 +134,12 @@ export class DeliveryDispatcher {
 
   #begin(claimed: Claimed, lane: Lane): void {
     this.#running.change(claimed.webhookId, lane, 1);
+    const begun = performance.now();
     const over = this.#attempt(claimed)
       .then((outcome) => {
+        const heldMs = performance.now() - begun;
         // The place is free once the result is written: the same delivery cannot be claimed before.
-        if (outcome !== null) return this.#results.add({ ...outcome, claimed });
+        if (outcome !== null) return this.#results.add({ ...outcome, claimed, heldMs });
       })
       .finally(() => {
         this.#running.change(claimed.webhookId, lane, -1);
@@ -192,8 +194,8 @@ export class DeliveryDispatcher {
   /** Notes which webhooks answer in another way than before. */
   async #notePace(batch: readonly Finished[]): Promise<void> {
     const paces = new Map<string, Pace>();
-    for (const { claimed, result, durationMs } of batch) {
-      const late = durationMs > SLOW_PART * this.#settings.timeoutMs;
+    for (const { claimed, result, heldMs } of batch) {
+      const late = heldMs > SLOW_PART * this.#settings.timeoutMs;
       const pace = result === "timeout" ? "silent" : late ? "slow" : "prompt";
       if (pace !== claimed.pace) paces.set(claimed.webhookId, pace);
     }
@@ -302,7 +304,8 @@ const TAKE = `
   FROM claimed JOIN webhook w ON w.id = claimed.webhook_id JOIN webhook_event e ON e.id = claimed.event_id
   ORDER BY claimed.id`;
 
-type Finished = Outcome & { claimed: Claimed };
+/** `heldMs`: how long it held its place, the body of the answer included. */
+type Finished = Outcome & { claimed: Claimed; heldMs: number };
 
 /**
  * Writes what attempts came to, all in one transaction: the log, the next attempt, and the end of webhooks whose
@@ -313,7 +316,7 @@ async function recordResults(
   finished: readonly Finished[],
   delaysMs: readonly number[],
 ): Promise<string[]> {
-  const rows = finished.map(({ claimed, ...outcome }) => ({
+  const rows = finished.map(({ claimed, heldMs, ...outcome }) => ({
     id: claimed.id,
     number: claimed.attempt,
     delivered: outcome.result === "delivered",

@@ -78,22 +78,20 @@ export function shareOut(due: readonly DueWebhook[], places: Places): Map<string
   return shares;
 }
 
-/** The slots of one lane: its webhooks take turns, the one that has waited longest first. */
+/** The slots of one lane. Its webhooks take turns: those with the fewest attempts running first, and among equals whoever has waited longest. */
 function slotsOf(lane: Lane, webhooks: readonly DueWebhook[], places: Places): Slot[] {
   const { wallet } = lane;
   const paying = places.hasCredits(wallet);
   const served = places.served.get(wallet) ?? 0;
   const running = places.running.ofLane(lane);
-  const waiting = webhooks
-    .toSorted((a, b) => a.since - b.since)
-    .map(({ id, pace, due, since }) => {
+  return webhooks
+    .flatMap(({ id, pace, due, since }) => {
+      const own = places.running.ofWebhook(id);
       const most = pace === "new" || pace === "silent" ? UNPROVEN_AT_ONCE : places.perLane;
-      return { webhook: id, since, most: Math.min(due, most - places.running.ofWebhook(id)) };
-    });
-  const most = Math.max(0, places.perLane - running);
-  const rounds = Math.max(...waiting.map((one) => one.most));
-  return Array.from({ length: Math.max(0, rounds) }, (_, round) => waiting.filter((one) => one.most > round))
-    .flat()
-    .slice(0, most)
+      const length = Math.max(0, Math.min(due, most - own));
+      return Array.from({ length }, (_, n) => ({ webhook: id, since, ownTurn: own + n + 1 }));
+    })
+    .sort((a, b) => a.ownTurn - b.ownTurn || a.since - b.since)
+    .slice(0, Math.max(0, places.perLane - running))
     .map(({ webhook, since }, n) => ({ webhook, lane, paying, turn: running + n + 1, served, since }));
 }

@@ -72,6 +72,13 @@ describe("places", () => {
     expect(given(due, { running, free: 8 })).toEqual({ busy: 3, idle: 4 });
   });
 
+  it("of one wallet go to its webhook with the fewest attempts running, however long others have waited", () => {
+    const running = new Running();
+    for (const _ of [1, 2, 3]) running.change("busy", { wallet: "same", prompt: true }, 1);
+    const due = [webhook("busy", "same", "prompt"), webhook("idle", "same", "prompt", { since: 99 })];
+    expect(given(due, { running })).toEqual({ idle: 1 });
+  });
+
   it("that are not free are given to nobody", () => {
     expect(given([webhook("a", "a", "prompt")], { free: 0 })).toEqual({});
     expect(given([webhook("a", "a", "new")], { notPrompt: -1 })).toEqual({});
