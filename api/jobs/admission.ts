@@ -126,9 +126,14 @@ async function outputTokens(
   // No credits are locked for more than the model's workers can do in a job's time.
   const inTime = workers.mostTokens(model.number, times.completion) ?? maxTokens;
   const requested = Math.min(maxTokens, inTime);
+  const serverWindow = workers.largestWindow(model.number);
   let budget: TokenBudget;
   try {
-    budget = await tokenBudget(tokens, { wallet, messages: request.messages, requested, contextWindow }, signal);
+    budget = await tokenBudget(
+      tokens,
+      { wallet, messages: request.messages, requested, contextWindow, serverWindow },
+      signal,
+    );
   } catch (error) {
     if (!(error instanceof TokenizerBusy)) throw error;
     throw unavailable("Too many large prompts wait to be counted; retry in a few seconds.", 5);

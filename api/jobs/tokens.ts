@@ -139,8 +139,17 @@ export class TokenCounter {
 
 // ---------------------------------------------------------------- the budget
 
-/** A prompt, and what is asked for it. Without `requested` the answer has the default. */
-export type Prompt = { wallet: string; messages: Messages; requested: number | undefined; contextWindow: number };
+/**
+ * A prompt, and what is asked for it. Without `requested` the answer has the default. `serverWindow`: tokens that the largest of the model's
+ * servers holds, template and answer included; null if that is not known.
+ */
+export type Prompt = {
+  wallet: string;
+  messages: Messages;
+  requested: number | undefined;
+  contextWindow: number;
+  serverWindow: number | null;
+};
 
 /** Output tokens that a request may produce; or, when the prompt leaves no room for one, how large it is, in words. */
 export type TokenBudget = { fits: true; maxTokens: number } | { fits: false; size: string };
@@ -148,33 +157,35 @@ export type TokenBudget = { fits: true; maxTokens: number } | { fits: false; siz
 /** Bytes a token in a text that is mostly runs of one character. A window times this is the most that is counted. */
 const BYTES_PER_TOKEN = 16;
 /**
- * The window is for the text of the messages (specification, "Errors"). Templates and answers come on top: servers have this much room beside
- * the window, as a share of it. 128K models have 131,072 tokens, of which the catalog lists 128,000. A prompt beyond that fits no server.
+ * The window is for the text of the messages (specification, "Errors"). Templates and answers come on top: servers that do not tell have this
+ * much room beside the window, as a share of it. 128K models have 131,072 tokens, of which the catalog lists 128,000.
  */
 const ROOM_BESIDE = 1 / 32;
+/** A server's own tokenizer may need fewer tokens than the common one, by this share. A prompt is refused only if it fits in no case. */
+const OWN_TOKENIZER = 0.9;
 /** Of that room, what the answer to a text that fills the window may have. */
 const LEAST_ANSWER = 256;
 
 /**
  * Effective `max_tokens`. The boundary is exact: a text of as many tokens as the window has fits, one more does not. Nor does a prompt that is
- * too large with what its template adds. Rejects as `TokenCounter.count` does.
+ * too large for every server with what its template adds. Rejects as `TokenCounter.count` does.
  */
 export async function tokenBudget(counter: TokenCounter, prompt: Prompt, signal: AbortSignal): Promise<TokenBudget> {
-  const { messages, contextWindow } = prompt;
+  const { messages, contextWindow, serverWindow } = prompt;
+  const held = serverWindow ?? Math.floor(contextWindow * (1 + ROOM_BESIDE));
   const wanted = prompt.requested ?? DEFAULT_MAX_TOKENS;
   const template = messages.length * PER_MESSAGE + PER_REQUEST;
   // No text has more tokens than bytes: most prompts need no count.
   const bytes = messages.reduce((sum, { content }) => sum + Buffer.byteLength(content), 0);
-  if (bytes + template + wanted <= contextWindow) return { fits: true, maxTokens: wanted };
+  if (bytes + template + wanted <= contextWindow && bytes + template < held) return { fits: true, maxTokens: wanted };
   if (bytes > contextWindow * BYTES_PER_TOKEN) return { fits: false, size: `${bytes} bytes` };
   const texts = messages.map(({ content }) => content);
   const tokens = await counter.count(prompt.wallet, { texts, limit: contextWindow }, signal);
   if (tokens > contextWindow) return { fits: false, size: `more than ${contextWindow} tokens` };
-  const room = Math.floor(contextWindow * (1 + ROOM_BESIDE)) - tokens - template;
-  if (room < 1) {
+  if (Math.floor(tokens * (serverWindow === null ? 1 : OWN_TOKENIZER)) + template >= held) {
     const size = `${tokens} tokens in ${messages.length} messages, ${tokens + template} with what a chat template adds`;
-    return { fits: false, size };
+    return { fits: false, size: serverWindow === null ? size : `${size}, and its servers hold ${serverWindow}` };
   }
-  const left = Math.max(contextWindow - tokens - template, Math.min(room, LEAST_ANSWER));
+  const left = Math.max(contextWindow - tokens - template, Math.min(held - tokens - template, LEAST_ANSWER), 1);
   return { fits: true, maxTokens: Math.min(wanted, left) };
 }

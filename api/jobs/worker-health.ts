@@ -34,6 +34,8 @@ export class WorkerHealth {
   capacity: number | null = null;
   /** What it said last that its model servers can do beyond text, by model number; also while it is away. */
   abilities: ReadonlyMap<number, readonly string[]> = new Map();
+  /** Tokens that its model server holds, by model; null where it does not tell. */
+  windows: ReadonlyMap<number, number | null> = new Map();
   /** Whether it said last that no model answers there; null before it said anything. */
   demo: boolean | null = null;
   /** Rests in a row. A probe alone does not clear a worker that takes no jobs. */

@@ -221,6 +221,13 @@ export class WorkerPool {
     return Math.ceil(Math.max(...(speeds as number[])) * seconds * 2);
   }
 
+  /** Most tokens that a model server of the model's hosts holds; null while one of them does not tell. */
+  largestWindow(model: number): number | null {
+    const windows = this.hosts(model).map(({ signer }) => this.#of(signer).windows.get(model) ?? null);
+    if (windows.length === 0 || windows.includes(null)) return null;
+    return Math.max(...(windows as number[]));
+  }
+
   /** A worker finished an answer of so many tokens, `ms` after its first one. */
   reportSpeed(worker: string, model: number, tokens: number, ms: number): void {
     this.#of(worker).observeSpeed(model, tokens, ms);
@@ -321,11 +328,12 @@ export class WorkerPool {
     const asked = performance.now();
     try {
       const report = await this.#parts.client.probe(worker.endpoint, PROBE_TIMEOUT_MS);
-      const { status, worker: name, capacity, abilities = {}, demo } = report;
+      const { status, worker: name, capacity, abilities = {}, counting = {}, demo } = report;
       if (status !== "ok") reason = `says ${oneLine(status)}`;
       else if (name.toLowerCase() !== worker.signer.toLowerCase()) reason = `answers as ${oneLine(name)}`;
       health.capacity = capacity ?? null;
       health.abilities = this.#byNumber(abilities);
+      health.windows = new Map([...this.#byNumber(counting)].map(([model, { window }]) => [model, window]));
       if (reason === "") health.demo = demo;
       health.probeMs = performance.now() - asked;
     } catch (error) {
@@ -346,11 +354,11 @@ export class WorkerPool {
     this.#probes -= 1;
   }
 
-  /** Abilities by the number of their model; unknown models are left out. */
-  #byNumber(abilities: Record<string, string[]>): ReadonlyMap<number, string[]> {
-    const known = Object.entries(abilities).flatMap(([id, names]): [number, string[]][] => {
+  /** What a worker says of its models, by their numbers; unknown models are left out. */
+  #byNumber<T>(byId: Record<string, T>): ReadonlyMap<number, T> {
+    const known = Object.entries(byId).flatMap(([id, said]): [number, T][] => {
       const model = this.#parts.directory.model(id);
-      return model === undefined ? [] : [[model.number, names]];
+      return model === undefined ? [] : [[model.number, said]];
     });
     return new Map(known);
   }

@@ -17,7 +17,7 @@ function ask(free: number, { maxTokens = 100, count = async () => 1_000, inTime 
   const context = {
     operator: { id: 1, mayNotLock: null },
     head: { time: 1_800_000_000 },
-    workers: { candidates: () => [{}], isDeclared: () => true, mostTokens: () => inTime },
+    workers: { candidates: () => [{}], isDeclared: () => true, mostTokens: () => inTime, largestWindow: () => null },
     times: { completion: 120 },
     balances: {
       current: async () => ({ free }),

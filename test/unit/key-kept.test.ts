@@ -35,6 +35,7 @@ async function told(chain: Chain, earlier?: { state: string }): Promise<{ error:
       choose: (_model: number, _credits: number, excluded: Set<string>) =>
         excluded.has(host.signer) ? undefined : host,
       mostTokens: () => null,
+      largestWindow: () => null,
     },
     client: {
       dispatch: async () => {

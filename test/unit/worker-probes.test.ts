@@ -15,6 +15,7 @@ type Answer = "ok" | "late" | "refused";
 let pool: WorkerPool;
 let answers: Answer[];
 let abilities: Record<string, string[]>;
+let counting: Record<string, { by: "server"; window: number | null }> | undefined;
 let logged: Record<string, unknown>[];
 
 async function probe() {
@@ -24,13 +25,14 @@ async function probe() {
     case "refused":
       throw new Error("connect ECONNREFUSED");
     default:
-      return { status: "ok", worker: worker.signer, capacity: 4, abilities };
+      return { status: "ok", worker: worker.signer, capacity: 4, abilities, counting };
   }
 }
 
 async function start(list: Answer[] = []): Promise<void> {
   logged = [];
   const logger = pino({ level: "info" }, { write: (line) => logged.push(JSON.parse(line)) });
+  counting = undefined;
   [answers, abilities] = [list, { m: ["json_object"], "not-listed": ["reasoning"] }];
   const listed = { id: "m", number: MODEL };
   const directory = {
@@ -107,6 +109,16 @@ it("says how many tokens can be written in a time: at twice the speed that was s
   expect(pool.mostTokens(MODEL, 30)).toBeNull();
   pool.reportSpeed(worker.signer, MODEL, 200, 10_000);
   expect(pool.mostTokens(MODEL, 30)).toBe(1_200);
+});
+
+it("knows how many tokens a model's servers hold, once all of them say so", async () => {
+  expect(pool.largestWindow(MODEL)).toBeNull();
+  counting = { m: { by: "server", window: 4_096 }, "not-listed": { by: "server", window: 1 } };
+  await probed(["ok"]);
+  expect(pool.largestWindow(MODEL)).toBe(4_096);
+  counting = { m: { by: "server", window: null } };
+  await probed(["ok"]);
+  expect(pool.largestWindow(MODEL)).toBeNull();
 });
 
 it("keeps room for as many jobs as its workers' stakes cover, also where all come at once", () => {

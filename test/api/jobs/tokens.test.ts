@@ -10,7 +10,8 @@ afterAll(() => counter.stop());
 /** A client that stays. */
 const STAYS = new AbortController().signal;
 const say = (...texts: string[]) => texts.map((content) => ({ role: "user" as const, content }));
-const budget = (prompt: Omit<Prompt, "wallet">) => tokenBudget(counter, { wallet: "0x01", ...prompt }, STAYS);
+const budget = (prompt: Omit<Prompt, "wallet" | "serverWindow"> & { serverWindow?: number }) =>
+  tokenBudget(counter, { wallet: "0x01", serverWindow: null, ...prompt }, STAYS);
 const reference = (text: string) => referenceCount(text, { disallowedSpecial: new Set() });
 
 describe("a text's tokens", () => {
@@ -84,6 +85,21 @@ describe("the token budget of a request", () => {
     });
   });
 
+  it("does not exist for what the largest of the model's servers cannot hold", async () => {
+    const ask = (tokens: number, serverWindow: number) =>
+      budget({ messages: say("word ".repeat(tokens).trim()), requested: 100, contextWindow: 32_768, serverWindow });
+    expect(await ask(4_000, 4_096)).toEqual({ fits: true, maxTokens: 100 });
+    // Its own tokenizer may need fewer.
+    expect((await ask(4_400, 4_096)).fits).toBe(true);
+    expect(await ask(5_000, 4_096)).toMatchObject({
+      fits: false,
+      size: expect.stringMatching(/its servers hold 4096/),
+    });
+    // One that holds more than the window leaves the specification's boundary where it is.
+    expect((await ask(32_768, 40_960)).fits).toBe(true);
+    expect((await ask(32_769, 40_960)).fits).toBe(false);
+  });
+
   it("adds up what several messages have", async () => {
     const texts = Array.from({ length: 19 }, () => "word ".repeat(1_800).trim());
     expect((await budget({ messages: say(...texts), requested: 1, contextWindow: 32_768 })).fits).toBe(false);
@@ -96,7 +112,7 @@ describe("the token budget of a request", () => {
   it("does not exist for text far beyond any window, which is not counted", async () => {
     const unused = { count: () => expect.unreachable() } as unknown as TokenCounter;
     const messages = say("x".repeat(4_000_000));
-    const prompt = { wallet: "0x01", messages, requested: undefined, contextWindow: 32_768 };
+    const prompt = { wallet: "0x01", messages, requested: undefined, contextWindow: 32_768, serverWindow: null };
     expect((await tokenBudget(unused, prompt, STAYS)).fits).toBe(false);
   });
 });
