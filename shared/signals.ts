@@ -11,9 +11,9 @@ export function onStopSignal(
   for (const name of names) {
     let last = Number.NEGATIVE_INFINITY;
     process.on(name, () => {
-      const isRepeated = performance.now() - last < SAME_MS;
+      if (performance.now() - last < SAME_MS) return;
       last = performance.now();
-      if (!isRepeated) listener(name);
+      listener(name);
     });
   }
 }
