@@ -184,22 +184,32 @@ async function strike(
 
 /**
  * Random accidents on a real system under load, then a verdict from the chain alone. The seed repeats a run's choices. `minutes` counts time
- * instead of faults and requests, `rate` sets the requests a second of all clients, `kinds` is a regular expression of their names, `keep` a
- * folder for the logs of all parts.
+ * instead of faults and requests, `rate` sets the requests a second of all clients, `kinds` is a regular expression of their names,
+ * `nodes=yes` puts nodes of other kinds between the parts and the chain, another one with each fault or minute, `keep` is a folder for all logs.
  */
 const accidents = (
   name: string,
   does: string,
-  changed: { minutes?: number; rate?: number; concurrency?: number; kinds?: string } = {},
+  changed: { minutes?: number; rate?: number; concurrency?: number; kinds?: string; nodes?: "yes" } = {},
 ) =>
   scenario({
     name,
     does,
     options: {
-      ...{ seed: 0, faults: 200, requests: 5_000, concurrency: 12, rate: 0, minutes: 0, kinds: "", keep: "" },
+      ...{
+        seed: 0,
+        faults: 200,
+        requests: 5_000,
+        concurrency: 12,
+        rate: 0,
+        minutes: 0,
+        kinds: "",
+        nodes: "",
+        keep: "",
+      },
       ...changed,
     },
-    run: ({ seed, faults, requests, concurrency, rate, minutes, kinds, keep }, note) =>
+    run: ({ seed, faults, requests, concurrency, rate, minutes, kinds, nodes, keep }, note) =>
       run({
         ...(minutes ? { minutes } : { faults, requests }),
         ...(rate ? { rate } : {}),
@@ -207,6 +217,7 @@ const accidents = (
         seed: seed || randomInt(2 ** 31),
         concurrency,
         kinds,
+        nodes: nodes === "yes",
         note,
       }),
   });
@@ -217,4 +228,9 @@ export const chaos = accidents("chaos", "ten minutes of `kill -9` at 20 requests
   rate: 20,
   concurrency: 40,
   kinds: "kill",
+});
+export const nodes = accidents("nodes", "an hour behind nodes of six kinds, another one each minute", {
+  minutes: 60,
+  nodes: "yes",
+  rate: 6,
 });

@@ -5,12 +5,12 @@
 import { parseArgs } from "node:util";
 import { DRILLS } from "../drills/drills.ts";
 import { attackers } from "../faults/attackers.ts";
-import { chaos, faults } from "../faults/run.ts";
+import { chaos, faults, nodes } from "../faults/run.ts";
 import { hosts } from "../hosts/hosts.ts";
 import { pool } from "../worker/pool/pool.ts";
 import { reportOf, type Scenario } from "./scenario.ts";
 
-const SCENARIOS: readonly Scenario[] = [faults, chaos, attackers, pool, hosts, ...DRILLS];
+const SCENARIOS: readonly Scenario[] = [faults, chaos, nodes, attackers, pool, hosts, ...DRILLS];
 
 const [name, ...args] = process.argv.slice(2);
 const scenario = SCENARIOS.find((one) => one.name === name);

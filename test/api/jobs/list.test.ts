@@ -76,7 +76,7 @@ describe("a job that settles", () => {
     expect(await shown()).toMatchObject({ settlement_tx: tx(1), block_number: null });
     const listed = (await reader.list({ wallet, limit: 10 })).data.map(({ job }) => job.on_chain.settlement_tx);
     expect(listed).toEqual([tx(1), tx(1)]);
-    await outbox.addVariant(1, variant(2));
+    await outbox.addVariant(1, variant(2, 2));
     expect((await shown()).settlement_tx).toBe(tx(2));
     // One that holds the other job only: this one is still in the newest that has it.
     await outbox.addVariant(1, variant(3, 1));
@@ -87,6 +87,17 @@ describe("a job that settles", () => {
     expect((await shown()).settlement_tx).toBe(tx(1));
     await pool.query("UPDATE job SET state = 'settled', settlement_tx = $2 WHERE job_id = $1", [id, tx(1)]);
     expect((await shown()).settlement_tx).toBe(tx(1));
+  });
+
+  it("shows no transaction that its settlement is not in", async () => {
+    const [id, other] = [await add(1, "settling", null), await add(2, "settling", "pending")];
+    const outbox = new Outbox(pool, wallet as Hex);
+    await outbox.insert({ nonce: 1, items: [settlement(other), settlement(id)], variants: [variant(1, 2)] }, []);
+    await outbox.addVariant(1, variant(2, 1));
+    const shown = async (job: string) => (await reader.get(job, wallet)).job.on_chain.settlement_tx;
+    expect([await shown(other), await shown(id)]).toEqual([tx(2), tx(1)]);
+    await outbox.markMined(1, tx(2), 7, tx(70));
+    expect([await shown(other), await shown(id)]).toEqual([tx(2), null]);
   });
 
   it("shows none before it is sent, and none of a nonce that another transaction used", async () => {
