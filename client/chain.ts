@@ -3,6 +3,7 @@ import { type Address, createPublicClient, type Hex, numberToHex, type PublicCli
 import type { JobDigests } from "../protocol/digests.ts";
 import { inferenceEscrowAbi, modelCatalogAbi, workerRegistryAbi } from "../protocol/generated/abi.ts";
 import type { Prices } from "../protocol/pricing.ts";
+import { groupBy } from "../shared/group-by.ts";
 import { jobDigests } from "../shared/keccak.ts";
 import { nodeTransport } from "../shared/node-transport.ts";
 import { chainIdOf, chainLog, noEscrow } from "../verify/chain.ts";
@@ -249,7 +250,7 @@ export class ChainView {
     const found = new Map<J, T | Error>();
     const askGroup = async (group: readonly J[]): Promise<void> => {
       try {
-        const events = Map.groupBy(await this.#events(group, names), jobOfEvent);
+        const events = groupBy(await this.#events(group, names), jobOfEvent);
         for (const job of group) found.set(job, read(job.jobId, events.get(job.jobId) ?? []));
       } catch (error) {
         for (const job of group) found.set(job, error as Error);

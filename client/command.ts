@@ -88,7 +88,7 @@ async function run(argv: string[], env: NodeJS.ProcessEnv): Promise<void> {
     return;
   }
   const baseUrl = given("base-url");
-  if (!/^https?:$/.test(URL.parse(baseUrl)?.protocol ?? ""))
+  if (!URL.canParse(baseUrl) || !/^https?:$/.test(new URL(baseUrl).protocol))
     throw new UsageError("--base-url is no address of a service");
   const keyFile = values["key-file"];
   const wallet = signer ?? (values.wallet === undefined ? undefined : address(values.wallet, "--wallet"));

@@ -189,9 +189,11 @@ export async function askOutput(ask: Ask, path: string, until: number): Promise<
 }
 
 function within<T>(until: number, answer: Promise<T>): Promise<T> {
-  const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => late.reject(new Error("it did not answer in time")), Math.max(0, until - Date.now()));
-  return Promise.race([answer, late.promise]).finally(() => clearTimeout(timer));
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error("it did not answer in time")), Math.max(0, until - Date.now()));
+  });
+  return Promise.race([answer, late]).finally(() => clearTimeout(timer));
 }
 
 type Sent = { hash: Hex; says?: never } | { hash: null; says: string };

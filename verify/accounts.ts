@@ -10,6 +10,7 @@ import {
   decodeAccountWord,
   decodeJobWord,
 } from "../protocol/words.ts";
+import { groupBy } from "../shared/group-by.ts";
 import { MissingEvent, wrongFields } from "./checks.ts";
 import { type AnyEvent, type EscrowEvent, eventsOf, isBefore, isEvent, sameAddress } from "./events.ts";
 import { payoutsAfter } from "./payouts.ts";
@@ -220,8 +221,8 @@ export function jobContext(events: readonly AnyEvent[], escrow: Address): JobCon
   const locks = new Map(
     eventsOf(events, "escrow", "JobLocked").map((lock) => [lock.args.jobId.toLowerCase(), lock] as const),
   );
-  const disputes = Map.groupBy(eventsOf(events, "escrow", "JobDisputed"), ({ args }) => args.jobId.toLowerCase());
-  const byTransaction = Map.groupBy(events, ({ tx }) => tx);
+  const disputes = groupBy(eventsOf(events, "escrow", "JobDisputed"), ({ args }) => args.jobId.toLowerCase());
+  const byTransaction = groupBy(events, ({ tx }) => tx);
   return {
     lockOf: (jobId) => locks.get(jobId.toLowerCase()) ?? absent(`the lock of job ${jobId}`),
     disputeOf: (resolved) =>

@@ -8,6 +8,7 @@ import { isNoJob, toApiJobId } from "../protocol/job-id.ts";
 import { Ruling } from "../protocol/job-status.ts";
 import { toUnits, UNITS_PER_CREDIT } from "../protocol/money.ts";
 import type { AccountWord } from "../protocol/words.ts";
+import { groupBy } from "../shared/group-by.ts";
 import {
   dayOf,
   isBalanceEvent,
@@ -104,7 +105,7 @@ export function beginRange(from: bigint, opening: Ledger): RangeProgress {
 export function auditBlocks(progress: RangeProgress, evidence: BlocksEvidence): void {
   const { events, escrow } = evidence;
   const earlier = [...Object.values(progress.open).flat(), ...evidence.earlier];
-  const byTransaction = Map.groupBy(events, ({ tx }) => tx);
+  const byTransaction = groupBy(events, ({ tx }) => tx);
   const blocks: Blocks = {
     ...evidence,
     earlier,
@@ -190,7 +191,7 @@ function presuming(progress: RangeProgress, id: string, check: () => void): void
 /** The jobs that these blocks touch. */
 function storiesOf({ events, earlier }: Blocks): JobStory[] {
   const touched = new Set(events.flatMap((event) => jobOfEvent(event) ?? []));
-  const all = Map.groupBy([...earlier, ...events], jobOfEvent);
+  const all = groupBy([...earlier, ...events], jobOfEvent);
   return [...touched].flatMap((jobId) => jobStory(jobId, all.get(jobId) ?? []) ?? []);
 }
 
@@ -214,7 +215,7 @@ function checkJobs(blocks: Blocks, stories: readonly JobStory[]): void {
 }
 
 function checkWallets({ progress, events, openingOf, context }: Blocks): void {
-  const byWallet = Map.groupBy(events.filter(isBalanceEvent), (event) => walletOf(event).toLowerCase());
+  const byWallet = groupBy(events.filter(isBalanceEvent), (event) => walletOf(event).toLowerCase());
   for (const [wallet, history] of byWallet) {
     const opening = progress.accounts[wallet] ?? openingOf(wallet as Address);
     const { gaps, closing } = replayBalances(opening, history, context);

@@ -55,11 +55,10 @@ export async function pack(folder: string, out: string): Promise<Packed> {
   for (const file of globSync(["README.md", ...files], { cwd: join(ROOT, folder) })) {
     cpSync(join(ROOT, folder, file), join(stage, file), { recursive: true });
   }
+  const versions = { own: oldestNode(manifest), needed: neededNode(manifest) };
+  const bringsNode = versions.needed > versions.own;
   for (const [name, path] of Object.entries(bin))
-    writeFileSync(
-      join(stage, "dist", `${name}.js`),
-      launcher(name, { node: oldestNode(manifest), script: nameOf(path) }),
-    );
+    writeFileSync(join(stage, "dist", `${name}.js`), launcher(name, nameOf(path), versions));
   const script = (path: string) => (isSource(path) ? `./dist/${nameOf(path)}.js` : path);
   const entry = (path: string) => {
     if (path.endsWith(".html")) return `./dist/${nameOf(path)}.html`;
@@ -68,6 +67,7 @@ export async function pack(folder: string, out: string): Promise<Packed> {
   };
   const published = {
     ...rest,
+    ...(bringsNode && { optionalDependencies: readManifest("").optionalDependencies }),
     exports: Object.fromEntries(Object.entries(exports).map(([name, path]) => [name, entry(path)])),
     bin: Object.fromEntries(Object.keys(bin).map((name) => [name, `./dist/${name}.js`])),
   };
@@ -85,25 +85,77 @@ type Bundled = { sources: string[]; dist: string };
 /** The first major version of Node that runs the package. */
 const oldestNode = ({ engines }: Manifest): number => Number(/^>=(\d+)$/.exec(engines.node)?.[1]);
 
+/** The first major version of Node that all dependencies run on, as they declare it. */
+function neededNode({ dependencies = {} }: Manifest): number {
+  const oldest = Object.keys(dependencies).map((name) => {
+    const { engines } = readManifest(join("node_modules", name)) as Partial<Manifest>;
+    const majors = [...(engines?.node ?? "").matchAll(/(?:>=|\^)\s*(\d+)(?:\.(\d+))?/g)];
+    // Of 22.19 the next major version is the first that has it all.
+    return Math.min(...majors.map(([, major, minor]) => Number(major) + (Number(minor ?? 0) > 0 ? 1 : 0)));
+  });
+  return Math.max(0, ...oldest.filter(Number.isFinite));
+}
+
 /**
  * What a command of the package starts with. npm installs it under any Node, and an older one would fail on what it lacks with a stack trace.
+ * Where the dependencies need a newer Node than the package asks for, the package brings one, as the repository does for `npm start`.
  * npx passes a signal on to its shell only: when that is gone, the command ends as if the signal had been its own.
  */
-const launcher = (name: string, { node, script }: { node: number; script: string }): string => `#!/usr/bin/env node
-if (Number.parseInt(process.versions.node, 10) < ${node}) {
-  console.error(\`${name} needs Node ${node} or newer; this is \${process.version}.\`);
+const launcher = (
+  name: string,
+  script: string,
+  { own, needed }: { own: number; needed: number },
+): string => `#!/usr/bin/env node
+const major = Number.parseInt(process.versions.node, 10);
+if (major < ${own}) {
+  console.error(\`${name} needs Node ${own} or newer; this is \${process.version}.\`);
   process.exit(2);
 }
+let end = () => process.kill(process.pid, "SIGTERM");
 const parent = process.ppid;
 if (process.env.npm_command === "exec" && parent > 1) {
   const looks = setInterval(() => {
     if (process.ppid === parent) return;
     clearInterval(looks);
-    process.kill(process.pid, "SIGTERM");
+    end();
   }, 500).unref();
 }
-await import("./${script}.js");
+${needed > own ? withOwnNode(name, script, needed) : `await import("./${script}.js");`}
 `;
+
+/** Runs the script under the Node that the package brings, where this one is too old for its dependencies. */
+const withOwnNode = (
+  name: string,
+  script: string,
+  needed: number,
+): string => `if (major >= ${needed}) await import("./${script}.js");
+else {
+  const { spawn } = await import("node:child_process");
+  const { createRequire } = await import("node:module");
+  const { fileURLToPath } = await import("node:url");
+  const { resolve } = createRequire(import.meta.url);
+  const find = (prefix) => {
+    try {
+      return resolve(\`\${prefix}-\${process.platform}-\${process.arch}/bin/node\`);
+    } catch {
+      return null;
+    }
+  };
+  const node = find("node") ?? find("node-bin");
+  if (node === null) {
+    console.error(\`${name} needs Node ${needed} or newer on \${process.platform} \${process.arch}; this is \${process.version}.\`);
+    process.exit(2);
+  }
+  const file = fileURLToPath(new URL("./${script}.js", import.meta.url));
+  const child = spawn(node, [file, ...process.argv.slice(2)], { stdio: "inherit" });
+  end = () => child.kill("SIGTERM");
+  // A terminal sends Ctrl-C to both.
+  process.on("SIGINT", () => process.stdin.isTTY || child.kill("SIGINT"));
+  for (const signal of ["SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
+  child.on("exit", (code, signal) => {
+    process.exitCode = code ?? (signal === null ? 1 : 143);
+  });
+}`;
 
 /** Writes a script for each source, and shared chunks. Throws when it imports a package that the manifest does not name. */
 async function bundle(folder: string, manifest: Manifest, { sources, dist }: Bundled): Promise<void> {

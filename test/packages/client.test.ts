@@ -33,17 +33,22 @@ describe("the package client, installed in an empty folder", () => {
     expect(await client.command("sing")).toMatchObject({ code: 2, stderr: expect.stringMatching(/^cmi-client: name/) });
   });
 
+  it("has the same command under Node 20", async () => {
+    expect(await client.commandUnderNode20("--help")).toEqual(await client.command("--help"));
+    expect(await client.commandUnderNode20("sing")).toMatchObject({ code: 2 });
+  });
+
   it("says under an older Node that it needs a newer one", async () => {
     const printed = await client.run(`
-      Object.defineProperty(process, "versions", { value: { ...process.versions, node: "20.20.2" } });
+      Object.defineProperty(process, "versions", { value: { ...process.versions, node: "18.20.8" } });
       console.error = console.log;
       process.exit = (code) => { throw new Error("exit status " + code); };
       for (const file of ["${client.name}", "./node_modules/.bin/cmi-client"])
         await import(file).catch((error) => console.log(error.message));
     `);
     expect(printed.split("\n")).toEqual([
-      expect.stringContaining(`${client.name} needs Node 22 or newer`),
-      expect.stringContaining("cmi-client needs Node 22 or newer"),
+      expect.stringContaining(`${client.name} needs Node 20 or newer`),
+      expect.stringContaining("cmi-client needs Node 20 or newer"),
       "exit status 2",
     ]);
   });

@@ -21,7 +21,10 @@ it("a package has the same bytes, wherever, whenever and under which umask it is
   for (const source of SOURCES) cpSync(join(ROOT, source), join(elsewhere, source), { recursive: true });
   symlinkSync(join(ROOT, "node_modules"), join(elsewhere, "node_modules"));
   const script = join(elsewhere, "scripts", "build", "pack.ts");
-  await execa("sh", ["-c", 'umask 077; exec "$0" "$1" "$2"', process.execPath, script, PACKAGE], { cwd: "/" });
+  await execa("sh", ["-c", 'umask 077; exec "$0" "$1" "$2"', process.execPath, script, PACKAGE], {
+    cwd: "/",
+    env: { DATA_DIR: "" },
+  });
   const { file } = await packOnce(PACKAGE);
   expect(digest(join(elsewhere, ".data", "packages", basename(file)))).toBe(digest(file));
 });

@@ -36,6 +36,11 @@ describe("the command of the package verify, installed in an empty folder", () =
     expect(range).toMatchObject({ code: 0, stdout: expect.stringContaining("1 jobs (1 settled, 0 returned, 0 open)") });
   });
 
+  it("finds the same under Node 20", async () => {
+    for (const args of [["job", job], ["wallet", people.client.address], ["range"]])
+      expect(await verify.commandUnderNode20(...args, ...at())).toMatchObject({ code: 0 });
+  });
+
   it("ends with 2 where it could not look, and says what to do", async () => {
     const { code, stderr } = await verify.command("job", job, "--rpc", p.chain.rpcUrl);
     expect(code).toBe(2);

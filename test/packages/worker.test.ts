@@ -36,6 +36,12 @@ describe("the package worker, installed in an empty folder", () => {
     expect(readdirSync(worker.at).sort()).toEqual(["README.md", "dist", "package.json"]);
   });
 
+  it("brings the Node that it needs, for machines that have Node 20", async () => {
+    expect(await worker.commandUnderNode20("--help")).toEqual(await worker.command("--help"));
+    const settled = await worker.commandUnderNode20("status", "--service", "http://192.0.2.1");
+    expect(settled).toMatchObject({ code: 1, stderr: expect.stringContaining("must be https") });
+  });
+
   it("does not take contracts from a service that anybody on the way could play", async () => {
     const { code, stderr } = await worker.command("--models", MODEL, "--service", "http://192.0.2.1");
     expect(code).toBe(1);
