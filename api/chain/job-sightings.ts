@@ -11,7 +11,7 @@ import { escrowCall } from "../../protocol/calls.ts";
 import { inferenceEscrowAbi as abi } from "../../protocol/generated/abi.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
 import { getHead } from "../db/index-reads.ts";
-import { type Rpc, RpcUnreachable } from "./rpc.ts";
+import { type Rpc, RpcError, RpcUnreachable } from "./rpc.ts";
 
 /** A job as the escrow stores it. */
 export type ChainJob = ContractFunctionReturnType<typeof abi, "view", "jobOf">;
@@ -19,6 +19,8 @@ export type ChainJob = ContractFunctionReturnType<typeof abi, "view", "jobOf">;
 export type NamedBlock = { number: number; hash: Hex; timestamp: number };
 /** A job at a block. `at`: when the node was asked, ms since the epoch. `known`: the newest block that the database knew of then. */
 export type JobSighting = { jobId: Hex; job: ChainJob; block: NamedBlock; at: number; known: number };
+
+type RawBlock = { number: Hex; hash: Hex; timestamp: Hex };
 
 /** A look that found no job. */
 type AbsentLook = Pick<JobSighting, "block" | "at" | "known">;
@@ -79,10 +81,14 @@ export class JobSightings {
     const at = Date.now();
     const tag = numberToHex(number);
     const call = { to: escrow, data: escrowCall("jobOf", [jobId]) };
-    const [raw, data] = await rpc.batch<[{ number: Hex; hash: Hex; timestamp: Hex } | null, Hex]>([
+    const calls = [
       { method: "eth_getBlockByNumber", params: [tag, false] },
       { method: "eth_call", params: [call, tag] },
-    ]);
+    ];
+    const [raw, data] = await rpc.batch<[RawBlock | null, Hex]>(calls).catch((error) => {
+      // The call does not revert: what a node refuses is the block, each in its own words.
+      throw error instanceof RpcError ? new RpcUnreachable("jobOf", error) : error;
+    });
     if (raw === null || Number(raw.number) !== number) {
       throw new RpcUnreachable("jobOf", new Error(`the node does not have block ${number} yet`));
     }

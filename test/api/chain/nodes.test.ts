@@ -7,8 +7,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Hex } from "viem";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { JobSightings, newestKnownBlock } from "../../../api/chain/job-sightings.ts";
 import { eventOf, type Operation, type Outcome } from "../../../api/chain/operations.ts";
+import { connectRpc, RpcUnreachable } from "../../../api/chain/rpc.ts";
 import { inferenceEscrowAbi } from "../../../protocol/generated/abi.ts";
+import { ChainStatus } from "../../../protocol/job-status.ts";
 import { eventually } from "../../support/api-client.ts";
 import { NODE_PROFILES, type NodeProfile } from "../../support/node-profiles.ts";
 import { type NodeFaults, NodeProxy } from "../../support/node-proxy.ts";
@@ -208,6 +211,43 @@ describe("receipts", () => {
     await sleep(6_000);
     proxy.faults = {};
     expect(await outcome).toMatchObject({ status: "mined", hash });
+  });
+});
+
+describe("a job whose lock some nodes do not have yet", () => {
+  const term = { validUntil: 0, inclusion: 30 };
+
+  async function lockedJob() {
+    const { pipeline, head } = await behind(geth);
+    const { jobId } = lock(head);
+    await pipeline.submit(lock(head, { jobId })).mined;
+    const rpc = connectRpc(proxy.url);
+    const escrow = world.stack.info.contracts.InferenceEscrow as Hex;
+    const knownBlock = () => newestKnownBlock(world.pool);
+    await eventually(knownBlock, (block) => block > 0);
+    return { jobId, sightings: new JobSightings({ rpc, escrow, head, knownBlock, confirmMs: 0 }) };
+  }
+
+  it("is not read from state that is older than the headers", async () => {
+    const { jobId, sightings } = await lockedJob();
+    proxy.faults = { stateBehind: 20 };
+    const sighting = await sightings.at(jobId);
+    expect(sighting.job.status).toBe(ChainStatus.Locked);
+    expect(sightings.isAbsent(sighting, term)).toBe(false);
+  });
+
+  it("is not taken for absent by a node that is behind, however often it is asked", async () => {
+    const { jobId, sightings } = await lockedJob();
+    proxy.profile = { ...geth, behind: { share: 1, blocks: 20 } };
+    await expect(sightings.at(jobId)).rejects.toBeInstanceOf(RpcUnreachable);
+    // Whatever block such a node names itself is older than one that is known to have a transaction of ours.
+    proxy.profile = geth;
+    const old = (await newestKnownBlock(world.pool)) - 1;
+    for (let looks = 0; looks < 3; looks++) {
+      const sighting = await sightings.at(jobId, old);
+      expect(sighting.job.status).toBe(ChainStatus.None);
+      expect(sightings.isAbsent(sighting, term)).toBe(false);
+    }
   });
 });
 
