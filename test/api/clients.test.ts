@@ -45,7 +45,7 @@ describe.each(NAMES)("%s", (name) => {
 
 describe("a client", () => {
   it.concurrent.each(NAMES)(
-    "that aborts mid-stream is billed for the whole answer, and can fetch it: %s",
+    "that aborts mid-stream is billed for what there is by then, and can fetch it: %s",
     async (name) => {
       const before = await newest(name);
       const stop = new AbortController();
@@ -66,11 +66,12 @@ describe("a client", () => {
       const { id } = await newest(name);
       expect(id).not.toBe(before?.id);
       const job = await settled(clients[name].api, id);
-      expect(job).toMatchObject({ credits_charged: 18, usage: { completion_tokens: 400 } });
+      expect(job.credits_charged).toBe(18);
+      // Eight seconds of text were asked for; the worker ended it soon after its client had left.
+      expect(job.usage.completion_tokens).toBeLessThan(400);
       const { content } = (await clients[name].api.get(`/v1/jobs/${id}/output`)).body;
       expect(sha256(content)).toBe(job.on_chain.proof_hash);
       expect(content.startsWith(received)).toBe(true);
-      expect(content.length).toBeGreaterThan(received.length);
     },
   );
 });

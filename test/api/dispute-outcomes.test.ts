@@ -8,7 +8,6 @@ import { GAS_CEILING } from "../../api/chain/operations.ts";
 import { answerHash, toProofHash } from "../../protocol/answer-hash.ts";
 import {
   arbitrationPanelAbi,
-  inferenceEscrowAbi,
   testStablecoinAbi,
   workerRegistryAbi,
 } from "../../protocol/generated/abi.ts";

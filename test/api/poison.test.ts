@@ -1,0 +1,108 @@
+/**
+ * Requests that model servers do not survive, beside honest ones: real workers in front of a server that fails where a prompt says so, in ten ways
+ * that are publicly reported of vLLM, llama-server, Ollama and their proxies. No honest request may fail, and no worker may be taken away.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import type pg from "pg";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { chat, eventually } from "../support/api-client.ts";
+import { Client, openStore } from "../support/client.ts";
+import { startTestStack, type TestStack } from "../support/stack.ts";
+import { chunk, type Peer, type Script, startPeer, stream, usageAndDone } from "../worker/support/peer.ts";
+
+const MODEL = "qwen3-8b";
+
+/** What the server does with a prompt that holds `#name`. A template's error is its 500; a schema can hang its grammar. */
+const POISON: Record<string, Script> = {
+  "template-500": (res) => void res.writeHead(500).end(JSON.stringify({ error: { message: "roles must alternate" } })),
+  "engine-dead-503": (res) => void res.writeHead(500).end("Internal Server Error"),
+  "cut-before-headers": (res) => void res.destroy(),
+  "cut-after-headers": (res) => {
+    res.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders();
+    setTimeout(() => res.destroy(), 20);
+  },
+  "error-event": stream(`data: ${JSON.stringify({ error: { message: "CUDA error", code: 500 } })}\n\n`),
+  "no-end": stream(chunk({ role: "assistant", content: "" })),
+  "html-page": (res) => void res.writeHead(502, { "content-type": "text/html" }).end("<h1>Bad gateway</h1>"),
+  "not-json": stream("data: Internal error\n\n"),
+  "endless-event": (res) => {
+    res.writeHead(200, { "content-type": "text/event-stream" });
+    res.end(`data: ${"x".repeat(3_000_000)}`);
+  },
+  "wrong-type": (res) => void res.writeHead(200, { "content-type": "text/plain" }).end("Segmentation fault"),
+};
+const KINDS = Object.keys(POISON);
+
+let peer: Peer;
+let stack: TestStack;
+let pool: pg.Pool;
+let honest: Client;
+let poisoner: Client;
+
+beforeAll(async () => {
+  peer = await startPeer([MODEL]);
+  peer.play((res, body) => {
+    const text = JSON.stringify(body);
+    const kind = KINDS.find((name) => text.includes(`#${name}`));
+    const script =
+      kind === undefined ? stream(chunk({ content: "Hello." }), chunk({}, "stop"), usageAndDone(3, 2)) : POISON[kind];
+    return (script as Script)(res, body);
+  });
+  const env = { WORKER_BACKEND: peer.url };
+  stack = await startTestStack({
+    workers: [
+      { models: [MODEL], env },
+      { models: [MODEL], env },
+    ],
+  });
+  pool = openStore(stack);
+  [honest, poisoner] = [await Client.funded(stack, pool, 5_000), await Client.funded(stack, pool, 5_000)];
+});
+afterAll(async () => {
+  await pool?.end();
+  await stack?.remove();
+  await peer?.stop();
+});
+
+const poison = (kind: string, from = poisoner) => from.api.post("/v1/chat/completions", chat(MODEL, `Hello #${kind}`));
+
+describe("a request that fails at model servers", () => {
+  it.each(KINDS)("is its client's error, costs nothing, and harms nobody: %s", async (kind) => {
+    // Each from a wallet of its own: one that repeats such requests waits for its turn.
+    const { status, body } = await poison(kind, await Client.funded(stack, pool, 100));
+    // Where the server names the conversation as the cause, the client learns that.
+    const expected = kind === "template-500" ? [400, "invalid_request"] : [422, "request_failed_at_model"];
+    expect([status, body.error?.code]).toEqual(expected);
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, () => honest.api.post("/v1/chat/completions", chat(MODEL, "Hello"))),
+    );
+    expect(answers.map((answer) => answer.status)).toEqual(Array(10).fill(200));
+  });
+
+  it("once a second for ten seconds takes no worker from anybody, and makes its own wallet wait", async () => {
+    const until = Date.now() + 10_000;
+    const [bad, good] = [[] as number[], [] as number[]];
+    const poisoning = async () => {
+      for (let n = 0; Date.now() < until; n++) {
+        bad.push((await poison(KINDS[n % KINDS.length] as string)).status);
+        await sleep(1_000);
+      }
+    };
+    const asking = async () => {
+      while (Date.now() < until)
+        good.push((await honest.api.post("/v1/chat/completions", chat(MODEL, "Hello"))).status);
+    };
+    await Promise.all([poisoning(), asking(), asking()]);
+    expect(new Set(good)).toEqual(new Set([200]));
+    expect(new Set(bad).has(200)).toBe(false);
+    expect(bad).toContain(503);
+  });
+
+  it("left no credit in escrow, and took none", async () => {
+    const { body } = await eventually(
+      () => poisoner.api.get("/v1/account"),
+      (answer) => answer.body.credits_remaining === 5_000,
+    );
+    expect(body.credits_remaining).toBe(5_000);
+  });
+});
