@@ -38,6 +38,9 @@ const WAYS: readonly Way[] = [
   async (ask, model, messages) => lengthOf(Object(await ask("/chat_tokenize", { model, messages })).tokenize_response),
 ];
 
+/** Ollama's names have a tag, and what is in its own library says so. */
+const isOllamas = ({ id, owned_by }: ServedModel): boolean => owned_by === "library" || /:[^/:]+$/.test(id);
+
 const countOf = (value: unknown) => (Number.isSafeInteger(value) && (value as number) > 0 ? (value as number) : null);
 const lengthOf = (value: unknown) => (Array.isArray(value) && value.length > 0 ? value.length : null);
 
@@ -120,7 +123,7 @@ export class ServerContext {
       const named = [max_model_len, Object(meta).n_ctx, loaded_context_length, context_length, context_window];
       this.#noteWindow(id, named.map(countOf).find((value) => value !== null) ?? null);
     }
-    if (this.#isOllama || !models.some(({ id }) => this.#windows.has(id))) await this.#readLoaded(signal);
+    if (models.some(isOllamas)) await this.#readLoaded(signal);
     return models;
   }
 
