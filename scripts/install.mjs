@@ -6,6 +6,10 @@ import { spawnSync } from "node:child_process";
 import { readdirSync, rmSync, statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
+if (Number.parseInt(process.versions.node, 10) < 20) {
+  console.error(`Node 20 or newer is needed; this is ${process.version}. Install a newer one from https://nodejs.org.`);
+  process.exit(1);
+}
 process.chdir(fileURLToPath(new URL("..", import.meta.url)));
 
 const changedAt = (file) => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
