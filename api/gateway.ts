@@ -126,6 +126,7 @@ export async function startGateway(
         return store.reopen(jobIds);
       },
       maySend: () => signerLock.held,
+      term: () => signerLock.term,
       fatal,
     },
     rpc,

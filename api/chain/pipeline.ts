@@ -99,6 +99,8 @@ export class Pipeline {
   #usedElsewhere = 0;
   /** Null before `start` knows it: nothing is sent until then. */
   #nextNonce: number | null = null;
+  /** The term of the signer's lock in which that was read. */
+  #term = 0;
   #signing = false;
   #stopping = false;
   #timer: NodeJS.Timeout | undefined;
@@ -135,6 +137,7 @@ export class Pipeline {
     // The chain is behind what we saw mined (reorganisation, restored development chain): the same bytes go out again.
     for (const row of await this.#reorgs.lostMeanwhile()) await takeBack(this.#context, row);
     const open = await outbox.open();
+    this.#term = this.#context.term();
     this.#nextNonce = Math.max(Number(count), (await outbox.lastNonce()) + 1);
     if (open.length > 0) logger.info({ count: open.length }, "transactions of an earlier process are taken up");
     const takenUp = Promise.all(open.map((row) => this.#finish(row, new Map()))).then(() => {
@@ -204,6 +207,7 @@ export class Pipeline {
     }
     if (this.#signing || this.#stopping || this.#nextNonce === null || this.#queue.size === 0) return;
     if (!this.#context.maySend()) return this.#later(LOCKLESS_MS);
+    if (this.#context.term() !== this.#term) return this.#beginTerm(this.#nextNonce);
     if (this.#inFlight.size >= MAX_IN_FLIGHT) return;
     const queuedMs = this.#queue.age(Date.now());
     const wait =
@@ -221,6 +225,32 @@ export class Pipeline {
         this.#context.fatal(error, "a batch could not be signed: the next process takes up what is recorded");
       },
     );
+  }
+
+  /**
+   * The signer's lock was lost and is held again: another process may have recorded nonces meanwhile. They are skipped before anything is signed,
+   * since the reply of an answered job names the transaction that its settlement is signed into.
+   */
+  #beginTerm(nonce: number): void {
+    const term = this.#context.term();
+    this.#signing = true;
+    this.#context.outbox
+      .lastNonce()
+      .then((last) => {
+        this.#nextNonce = Math.max(nonce, last + 1);
+        this.#term = term;
+      })
+      .catch((error) => {
+        this.#context.logger.warn(
+          { err: error },
+          "the signer's last nonce could not be read; nothing is sent before it is",
+        );
+        return sleep(LOCKLESS_MS);
+      })
+      .finally(() => {
+        this.#signing = false;
+        this.#pump();
+      });
   }
 
   #later(ms: number): void {

@@ -60,8 +60,9 @@ export class SignerLock {
   readonly #take: () => Promise<HeldSigner | null>;
   #lock: HeldSigner;
   #released = false;
-  /** When the lock was last taken again, ms since the epoch. */
+  /** When the lock was last taken again, ms since the epoch, and how often it was. */
   #retakenAt = 0;
+  #terms = 0;
 
   private constructor(lock: HeldSigner, take: () => Promise<HeldSigner | null>, logger: Logger) {
     this.#lock = lock;
@@ -80,6 +81,11 @@ export class SignerLock {
 
   get held(): boolean {
     return !this.#lock.lost.aborted;
+  }
+
+  /** Changes each time that the lock was lost and taken again: between two terms another process may have sent as this signer. */
+  get term(): number {
+    return this.#terms;
   }
 
   /**
@@ -117,6 +123,7 @@ export class SignerLock {
         }
         this.#lock = lock;
         this.#retakenAt = Date.now();
+        this.#terms += 1;
         if (this.#released) return await lock.release();
         this.#logger.info("the signer lock is held again: sending goes on");
         return this.#watch();

@@ -41,6 +41,8 @@ export type SigningContext = {
   logger: Logger;
   /** False while this process may not send: the signer lock is lost. */
   maySend: () => boolean;
+  /** Changes when that lock was lost and taken again: another process may have used nonces meanwhile. */
+  term: () => number;
   /** Told which jobs' operations the chain took back: what was known of their end is not true any more. */
   takenBack: (jobIds: Hex[]) => Promise<void>;
   /** Told of a defect after which this process must not go on: ends it, for the next one to start clean. */

@@ -43,6 +43,8 @@ export class World {
   rows!: RowUpdater;
   /** Jobs of which a pipeline said that a reorganisation took them back. */
   takenBack: Hex[] = [];
+  /** The term of the signer's lock, as the pipelines see it. */
+  term = 0;
   #open: { pipeline: Pipeline; head: Head }[] = [];
 
   async open(): Promise<void> {
@@ -136,6 +138,7 @@ export class World {
         this.takenBack.push(...jobIds);
       },
       maySend: () => true,
+      term: () => this.term,
       fatal: (error: unknown) => {
         throw error;
       },

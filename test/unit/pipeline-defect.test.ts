@@ -29,6 +29,7 @@ async function started(parts: { sign: () => Promise<string>; insert: () => unkno
     outbox,
     bounds: { leastTip: 1n, feeCap: 100n, costCap: 10n ** 18n },
     maySend: () => true,
+    term: () => 0,
     fatal: parts.fatal,
     logger: pino({ level: "silent" }),
   } as unknown as SigningContext;

@@ -24,6 +24,7 @@ function watch(): ReorgWatch {
     account: { address: "0x01" },
     logger: pino({ level: "silent" }),
     maySend: () => true,
+    term: () => 0,
     outbox: {
       minedAbove: async () => (open ? [] : [MINED]),
       lastMined: async () => (open ? MINED.nonce - 1 : MINED.nonce),

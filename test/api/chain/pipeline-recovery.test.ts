@@ -108,6 +108,22 @@ describe("one process a signer", () => {
     await outbox.markMined(nonce, keccak256(foreign), 1, null);
   });
 
+  it("nonces that another process used while it had the signer are skipped before a hash is told", async () => {
+    const { outbox, head, pipeline } = await world.start();
+    await pipeline.submit(lock(head)).mined;
+    const nonce = (await outbox.lastNonce()) + 1;
+    const foreign = await world.foreignTransaction(nonce);
+    const price = { gas: 21_000n, maxFee: 1n, priorityFee: 1n };
+    const variant = { hash: keccak256(foreign), raw: foreign, operations: 0, ...price };
+    await outbox.insert({ nonce, items: [], variants: [variant] }, []);
+    await world.sendForeign(foreign);
+    world.term += 1;
+    const { signed, mined } = pipeline.submit(lock(head));
+    // A reply names this transaction before it is recorded.
+    expect(await signed).toBe((await mined).hash);
+    await outbox.markMined(nonce, keccak256(foreign), 1, null);
+  });
+
   it("nothing is sent that could not be recorded; it is mined once it could", async () => {
     const { head, pipeline } = await world.start();
     const nonce = await world.node.getTransactionCount({ address: account.address });
