@@ -285,7 +285,7 @@ describe("a worker that proves an answer on chain and does not deliver it", () =
         if (offer.request !== undefined) await worker.prove(offer, UNSEEN);
         response.destroy();
       },
-      { raw: true },
+      { raw: true, once: true },
     );
     const jobId = await withheld(WITHHELD);
     expect(await listed(WITHHELD)).toBe(false);
@@ -318,7 +318,7 @@ describe("a worker that proves an answer on chain and does not deliver it", () =
         response.writeHead(200, { "content-type": "application/json" });
         response.end(JSON.stringify({ text: TEXT, ...signed }));
       },
-      { raw: true },
+      { raw: true, once: true },
     );
     const jobId = await withheld(LATE);
     const job = await eventually(

@@ -408,6 +408,6 @@ async function cheat(practice: Practice): Promise<() => Promise<void>> {
     response.write(event("delta", { content: "What was said." }));
     response.end(event("completed", await worker.completion(offer, "What was proven.")));
   };
-  worker.play(script, { raw: true });
+  worker.play(script, { raw: true, once: true });
   return async () => {};
 }

@@ -99,7 +99,7 @@ async function withhold({ stack, withholder }: Target): Promise<PlayedWorker> {
       await proven;
       response.destroy();
     },
-    { raw: true },
+    { raw: true, once: true },
   );
   return worker;
 }

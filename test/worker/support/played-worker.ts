@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
+import { isDeepStrictEqual } from "node:util";
 import { createPublicClient, createWalletClient, type Hex, http } from "viem";
 import { type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
 import type { CompletedEvent } from "../../../api/jobs/worker-client.ts";
@@ -20,6 +21,9 @@ export type Script = (offer: Dispatch, response: ServerResponse) => void | Promi
 /** One server-sent event. */
 export const event = (name: string, data: unknown): string => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
 
+const isSame = ({ assignment, request }: Dispatch, other: Dispatch): boolean =>
+  request !== undefined && isDeepStrictEqual(assignment, other.assignment);
+
 /** A worker that is registered on chain and answers probes, and does with jobs what the test says. */
 export class PlayedWorker {
   readonly account: PrivateKeyAccount;
@@ -33,6 +37,11 @@ export class PlayedWorker {
       response.end(JSON.stringify({ status: "ok", worker: this.account.address, demo: true }));
       return;
     }
+    if (request.url === "/jobs/end") {
+      // It plays each answer to its end.
+      response.writeHead(409).end(JSON.stringify({ error: { code: "not_running", message: "played to its end" } }));
+      return;
+    }
     if (request.url === "/trial") {
       this.trials += 1;
       response.end(JSON.stringify({ text: "One, two, three, four, five." }));
@@ -44,13 +53,20 @@ export class PlayedWorker {
     });
     request.on("end", () => {
       const offer = JSON.parse(body) as Dispatch;
+      // A gateway whose connection dropped sends an offer once more.
+      const isTaken = this.#once && this.offers.some((one) => isSame(one, offer));
       this.offers.push(offer);
+      if (isTaken) {
+        const error = { code: "already_taken", message: "this worker has the job already" };
+        return void response.writeHead(409, { "content-type": "application/json" }).end(JSON.stringify({ error }));
+      }
       if (!this.#raw) response.writeHead(200, { "content-type": "text/event-stream" });
       void this.#script(offer, response);
     });
   });
   #script: Script = (_offer, response) => void response.destroy();
   #raw = false;
+  #once = false;
 
   private constructor(stack: PlayedStack, privateKey: Hex) {
     this.#stack = stack;
@@ -71,10 +87,11 @@ export class PlayedWorker {
     return this.account.address;
   }
 
-  /** Answers offers by this script from now on. `raw`: the script writes status and headers too. */
-  play(script: Script, { raw = false } = {}): void {
+  /** Answers offers by this script from now on. `raw`: the script writes status and headers too. `once`: it takes a job once, as workers do. */
+  play(script: Script, { raw = false, once = false } = {}): void {
     this.#script = script;
     this.#raw = raw;
+    this.#once = once;
     this.offers.length = 0;
   }
 
