@@ -5,7 +5,7 @@ import { answerHash } from "../../protocol/answer-hash.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
 import { gateway, newWorker, startChain, type TestChain, type TestWorker } from "./support/chain.ts";
 import { type Daemon, startDaemon } from "./support/daemon.ts";
-import { askTrial, complete, dispatch, type JobOptions, lockJob, prepare } from "./support/dispatch.ts";
+import { askTrial, complete, dispatch, endJob, type JobOptions, lockJob, prepare } from "./support/dispatch.ts";
 import { chunk, dropLater, type Peer, type Script, startPeer, stream, usageAndDone } from "./support/peer.ts";
 import { until } from "./support/processes.ts";
 
@@ -152,6 +152,15 @@ describe("an OpenAI-compatible backend", () => {
     expect((await run()).error?.code).toBe("backend_failed");
     peer.play(script);
     expect((await run({ request: { reasoning_effort: "low" } })).completed?.finish_reason).toBe("length");
+  });
+
+  it("that is ended while it reasons, unasked, has an empty answer: its client left", async () => {
+    peer.play((res) => void res.writeHead(200, {}).write(chunk({ reasoning_content: "Hm" })));
+    const job = await lockJob(chain, worker);
+    const running = dispatch(worker, job);
+    await until("it is ended", async () => (await endJob(chain, worker, job, gateway)) === 204);
+    const { completed, error } = await running;
+    expect([error, completed?.completion.proofHash]).toEqual([null, answerHash("")]);
   });
 
   it("passes a trial with its reasoning, which can take all of the few tokens", async () => {

@@ -21,7 +21,7 @@ import { ChainClock, type ChainReader, type Sighting } from "../chain.ts";
 import type { Config } from "../config.ts";
 import type { Logger } from "../console.ts";
 import type { Identity } from "../keys.ts";
-import { type EventStream, type PieceKind, Refusal } from "../reply.ts";
+import { type EventStream, Refusal } from "../reply.ts";
 import type { SettlementWatcher } from "../settlement.ts";
 import type { CompletionStore, Papers } from "../store.ts";
 import { type Answer, type Ends, type Generated, Generation, JobError, type Send } from "./answer.ts";
@@ -324,14 +324,15 @@ export class JobRunner {
     ];
     let firstTokenMs: number | null = null;
     try {
-      const send = (kind: PieceKind, text: string): void => {
+      const send: Send = (kind, text) => {
         firstTokenMs ??= Math.round(performance.now() - started);
         stream.piece(kind, text);
       };
       const ends = { cut: cut.signal, end: end.signal };
       const { answer, usage, finishReason, reasoned } = await this.#drain(run, generation, send, ends);
       if (cut.signal.aborted || end.signal.aborted) abort.abort();
-      if (reasoned > 0) this.#judgeReasoning(dispatch, answer);
+      // An answer that was ended is what there is of it.
+      if (reasoned > 0 && !end.signal.aborted) this.#judgeReasoning(dispatch, answer);
       const finishedAt = clock.now();
       // The chain takes no time later than the settlement's block: the time of a block that was mined is never too late.
       const completedAt = Math.max(await reader.newestBlockTime(), seen.job.lockedAt);

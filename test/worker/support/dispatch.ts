@@ -132,13 +132,8 @@ function take(result: Streamed, name: string, data: unknown): void {
   else if (name !== "begun") throw new Error(`unknown event ${name}`);
 }
 
-/** Asks for a finished job's output; `access` signs for it afresh, and without it the request is incomplete. */
-export async function fetchOutput(
-  chain: TestChain,
-  worker: TestWorker,
-  job: Job,
-  access?: HDAccount,
-): Promise<{ status: number; body: WorkerOutput & { error?: { code: string } } }> {
+/** Asks something of a job that was dispatched; `access` signs for it afresh, and without it the request is incomplete. */
+async function askOfJob(chain: TestChain, worker: TestWorker, path: string, job: Job, access?: HDAccount) {
   const { assignment, signature } = job;
   const request: Omit<OutputRequest, "access"> & Partial<OutputRequest> = { assignment, signature };
   if (access !== undefined) {
@@ -148,13 +143,23 @@ export async function fetchOutput(
     request.access = { expiresAt: message.expiresAt, signature: by };
   }
   const headers = { "content-type": "application/json" };
-  const response = await fetch(`${worker.endpoint}/jobs/output`, {
-    method: "POST",
-    headers,
-    body: JSON.stringify(request),
-  });
+  return fetch(`${worker.endpoint}${path}`, { method: "POST", headers, body: JSON.stringify(request) });
+}
+
+/** Asks for a finished job's output. */
+export async function fetchOutput(
+  chain: TestChain,
+  worker: TestWorker,
+  job: Job,
+  access?: HDAccount,
+): Promise<{ status: number; body: WorkerOutput & { error?: { code: string } } }> {
+  const response = await askOfJob(chain, worker, "/jobs/output", job, access);
   return { status: response.status, body: (await response.json()) as WorkerOutput & { error?: { code: string } } };
 }
+
+/** Ends a job's answer where it is. */
+export const endJob = async (chain: TestChain, worker: TestWorker, job: Job, access: HDAccount): Promise<number> =>
+  (await askOfJob(chain, worker, "/jobs/end", job, access)).status;
 
 /** Asks for a trial, signed by `by` for this worker. */
 export async function askTrial(chain: TestChain, worker: TestWorker, by: HDAccount, model: string) {
