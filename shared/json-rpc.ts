@@ -23,10 +23,10 @@ export class RpcUnreachable extends Error {
   }
 }
 
-/** The node answered that it answers no more for now: too many requests, or it is overloaded. */
+/** The node, or what stands before it, answered that it cannot serve now: too many requests, or it is overloaded. */
 export class RpcLimited extends RpcUnreachable {
   constructor(method: string, status: number) {
-    super(method, `it is asked too much (HTTP ${status})`);
+    super(method, `it cannot serve now (HTTP ${status})`);
     this.name = "RpcLimited";
   }
 }

@@ -123,6 +123,8 @@ class OpenNonce {
   /** First sending of the newest variant, ms; later where waiting was not its fault. Sending the same bytes again does not start it anew. */
   #since = Date.now();
   #refusal: Refusal | null = null;
+  /** What the node last said when it refused. Only for the log. */
+  #refusedWith = "";
   #raisedInBlock = -1;
   #quietLooks = 0;
   /** Who was seen to have used the nonce, while that is no variant of ours with a receipt. */
@@ -172,7 +174,11 @@ class OpenNonce {
         this.#refusal = null;
         break;
       case "refused":
-        this.#log.warn({ err: result.error }, "the node did not take a transaction: the chain is asked why");
+        // Behind a gap it says so four times a second.
+        if (result.error.message !== this.#refusedWith) {
+          this.#log.warn({ err: result.error }, "the node did not take a transaction: the chain is asked why");
+        }
+        this.#refusedWith = result.error.message;
         break;
       case "unclear":
         this.#log.warn({ err: result.error }, "no clear answer to a transaction; the same bytes are sent again");
