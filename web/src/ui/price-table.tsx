@@ -61,7 +61,6 @@ function Row({ model, tokens }: { model: Model; tokens: number }) {
         <span className="hash">
           <ModelLink id={model.id} />
           <CopyButton text={model.id} what="model id" />
-          <DemoBadge model={model} />
         </span>
         <Announced model={model} />
       </td>
@@ -80,6 +79,8 @@ function Row({ model, tokens }: { model: Model; tokens: number }) {
       <td className="end">
         {model.retired ? (
           <Badge tone="bad">retired</Badge>
+        ) : model.demo ? (
+          <Badge tone="mild">demo text</Badge>
         ) : model.active_workers > 0 ? (
           <Badge tone="good">{`${model.active_workers} active`}</Badge>
         ) : (
@@ -93,9 +94,6 @@ function Row({ model, tokens }: { model: Model; tokens: number }) {
 /** `max(40, ⌈900 × 20 ÷ 1,000⌉)`. */
 export const formula = ({ credits_per_request, credits_per_1k_tokens }: Model, tokens: number): string =>
   `max(${credits_per_request}, ⌈${count(tokens)} × ${credits_per_1k_tokens} ÷ 1,000⌉)`;
-
-/** Marks a model for which no model answers. */
-export const DemoBadge = ({ model }: { model: Model }) => (model.demo ? <Badge tone="mild">demo text</Badge> : null);
 
 /** Changes that governance has announced and that are not in force yet. */
 function Announced({ model }: { model: Model }) {
