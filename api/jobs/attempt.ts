@@ -19,6 +19,9 @@ const RELAY_DELAY_MS = 250;
 /** It must be mined before `acknowledgeBy`: from this share of the offer's time on it no longer waits for the first token. */
 const RELAY_SHARE = 0.4;
 
+/** A worker that is slow to its first token keeps the job while there is no other; one is looked for this often. */
+const STALLED_LOOK_MS = 1_000;
+
 export type AttemptInput = {
   jobId: Hex;
   attempt: number;
@@ -34,6 +37,8 @@ export type AttemptInput = {
   /** Chain time before which the job can be settled. */
   settleBefore: number;
   onFirstToken: () => void;
+  /** Whether another worker could take the job now. */
+  hasAlternative: () => boolean;
 };
 
 /**
@@ -86,6 +91,11 @@ async function follow(
   // Ends the attempt of a worker that does not acknowledge in time, or does and then says nothing.
   const patience = new AbortController();
   let timer = setTimeout(() => patience.abort("silent"), acknowledgeBy * 1000 - Date.now());
+  // A model server can need longer for a long prompt. While no other worker could do better, the job's own time is the limit.
+  const stalled = (): void => {
+    if (input.hasAlternative()) patience.abort("stalled");
+    else timer = setTimeout(stalled, STALLED_LOOK_MS);
+  };
   const relay = new AcknowledgementRelay(context, assignment, input.settleBefore);
   const over = new AbortController();
   const endEarly = () => void endAtWorker(context, input, { assignment, signature }, over.signal);
@@ -111,7 +121,7 @@ async function follow(
           if (input.unwanted.aborted) endEarly();
           else input.unwanted.addEventListener("abort", endEarly, { signal: over.signal });
           clearTimeout(timer);
-          if (!isAtWork) timer = setTimeout(() => patience.abort("stalled"), context.times.firstToken * 1000);
+          if (!isAtWork) timer = setTimeout(stalled, context.times.firstToken * 1000);
         },
         begun,
         delta: (content) => {

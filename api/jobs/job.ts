@@ -231,6 +231,7 @@ export class JobRun {
         signal,
         unwanted: this.#unwanted.signal,
         settleBefore: this.#settleBefore(lock),
+        hasAlternative: () => workers.choose(model.number, demand, excluded) !== undefined,
         onFirstToken: () => {
           this.input.timings.end("first-token");
           void rows.written(jobId).then(() => this.#first.resolve(worker.signer));

@@ -76,18 +76,6 @@ function countOf(seen: Observed, claimed: number): { countedTokens: number; exce
   return { countedTokens: plausible, excess: { code: "tokens_implausible", detail } };
 }
 
-/** What is known of an answer's reasoning. `isAsked`: its client asked for it, or the model always reasons. */
-type Reasoned = { isAsked: boolean; reasoning: string; contentTokens: number; maxTokens: number };
-
-/**
- * Tokens of reasoning that are billed, as other output tokens are: by the gateway's own count of what it received, within what the answer left of
- * `max_tokens`. Nobody signs them, so only a job that the gateway settles can have them; a finalized proof bills the content alone.
- */
-export function reasoningTokens({ isAsked, reasoning, contentTokens, maxTokens }: Reasoned): number {
-  if (!isAsked || reasoning === "") return 0;
-  return Math.min(estimateTokens(reasoning), Math.max(0, maxTokens - contentTokens));
-}
-
 /** What any tokenizer may count where ours counts so many. */
 const mostTokens = (estimate: number) => Math.ceil(estimate * PLAUSIBLE_FACTOR) + PLAUSIBLE_EXTRA;
 

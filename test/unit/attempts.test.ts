@@ -44,10 +44,17 @@ function gateway(failure = new WorkerFailure("busy", "full", false)) {
 }
 
 /** One attempt at a worker of this context; its answer. */
-function attempt(context: object, number = 1, signal = new AbortController().signal) {
+function attempt(context: object, number = 1, signal = new AbortController().signal, more: Partial<AttemptInput> = {}) {
   const answer = new Answer();
   const input = { jobId, attempt: number, worker: { signer: `0x${"11".repeat(20)}` as Hex }, model, request, answer };
-  const rest = { signal, unwanted: new AbortController().signal, onFirstToken() {}, settleBefore: 0 };
+  const rest = {
+    signal,
+    unwanted: new AbortController().signal,
+    onFirstToken() {},
+    settleBefore: 0,
+    hasAlternative: () => true,
+    ...more,
+  };
   return { answer, result: runAttempt(context as JobContext, { ...input, ...rest } as unknown as AttemptInput) };
 }
 
@@ -60,7 +67,7 @@ it("a job that could not be signed for does not stay with its worker, nor is the
 });
 
 /** The attempt of a worker that sends these events at once, and a delta after `ms`; a first token may take 100 ms. */
-async function slowly(events: ("acknowledged" | "begun")[], ms: number) {
+async function slowly(events: ("acknowledged" | "begun")[], ms: number, hasAlternative = true) {
   const { context, reports } = gateway();
   const dispatch = async (_endpoint: string, _body: object, on: DispatchEvents, signal: AbortSignal) => {
     for (const event of events) on[event]("0x");
@@ -73,12 +80,16 @@ async function slowly(events: ("acknowledged" | "begun")[], ms: number) {
   };
   const store = { taken: async () => {} };
   const quick = { ...context, store, client: { dispatch }, times: { ...context.times, firstToken: 0.1 } };
-  const { ok } = await attempt(quick).result;
+  const { ok } = await attempt(quick, 1, undefined, { hasAlternative: () => hasAlternative }).result;
   return { ok, stalled: reports.includes("stalled") };
 }
 
 it("a worker that took the job and says nothing more has stalled", async () => {
   expect(await slowly(["acknowledged"], 2_000)).toEqual({ ok: false, stalled: true });
+});
+
+it("a worker that is slow to its first token keeps the job where there is no other", async () => {
+  expect(await slowly(["acknowledged"], 300, false)).toEqual({ ok: true, stalled: false });
 });
 
 it("a model that has written nothing but newlines so far has not", async () => {

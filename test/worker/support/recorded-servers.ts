@@ -2,13 +2,11 @@
  * How model servers answer `POST /v1/chat/completions`, as far as it differs. Where each form is from:
  *
  *   llama-server  0.7.0 (b11669, Debian): recorded from the running program
- *   vLLM          commit 040a2cc2 of vllm-project/vllm: entrypoints/openai/engine/protocol.py, chat_completion/serving.py, renderers/params.py
- *   SGLang        0.5: srt/entrypoints/openai/serving_chat.py, srt/managers/tokenizer_manager.py
+ *   vLLM          commit 040a2cc2 of vllm-project/vllm: entrypoints/openai/engine/protocol.py; its refusals from excerpts in public reports
+ *   SGLang        0.5: from excerpts in public reports, not from its repository
  *   Ollama        v0.33.0-rc2 (fb307609): openai/openai.go, middleware/openai.go, llm/llama_server.go, server/routes.go
  *   TGI           3.3.6-dev0 (db931fcf): router/src/lib.rs, server.rs, chat.rs, validation.rs
- *   LM Studio     0.3: documentation of its OpenAI compatible endpoints
- *   Mistral       API reference of 2026, with the content parts of its reasoning models
- *   OpenAI        API reference of 2026
+ *   LM Studio, Mistral, OpenAI: from public code and reports that quote their answers, not from recordings
  */
 
 export type Usage = { prompt: number; completion: number };
