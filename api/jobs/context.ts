@@ -11,31 +11,12 @@ import type { Pipeline } from "../chain/pipeline.ts";
 import type { Head } from "../chain/rpc.ts";
 import type { JobStore } from "../db/jobs.ts";
 import type { JobEnding } from "./job-ending.ts";
+import type { JobTimes } from "./next-step.ts";
 import type { RowUpdater } from "./row-updater.ts";
 import type { TokenCounter } from "./tokens.ts";
 import type { WalletTurns } from "./wallet-turns.ts";
 import type { WorkerClient } from "./worker-client.ts";
 import type { WorkerPool } from "./worker-pool.ts";
-
-/** Time windows of the deployment and of this gateway, seconds. */
-export type JobTimes = {
-  /** 120: an answer must be finished before lockedAt + this. */
-  completion: number;
-  /** 30: how much later its proof may be mined. */
-  inclusion: number;
-  /** 3,600: what a worker proved without delivering it can be disputed until its proof + this, and is charged then. */
-  finalization: number;
-  /** 60: a client may dispute until its final token + this. */
-  dispute: number;
-  /** 86,400: a dispute must be ruled before it was opened + this. */
-  arbitration: number;
-  /** How long a worker may take to acknowledge an assignment. */
-  acknowledge: number;
-  /** How long an acknowledged worker may take to its first token. */
-  firstToken: number;
-  /** How long a lock may take to be mined. */
-  lock: number;
-};
 
 /** All that running a job needs. */
 export type JobContext = {

@@ -21,8 +21,14 @@ import { NotSent, type Pipeline, type Submission } from "../chain/pipeline.ts";
 import type { Head } from "../chain/rpc.ts";
 import { JobLost, type JobStore } from "../db/jobs.ts";
 import { ApiError } from "../errors.ts";
-import type { JobTimes } from "./context.ts";
-import { type JobFacts, type JobOnChain, type KnownAnswer, nextStep, type Refusal } from "./next-step.ts";
+import {
+  type JobFacts,
+  type JobOnChain,
+  type JobTimes,
+  type KnownAnswer,
+  nextStep,
+  type Refusal,
+} from "./next-step.ts";
 import type { RowUpdater } from "./row-updater.ts";
 import type { WorkerPool } from "./worker-pool.ts";
 

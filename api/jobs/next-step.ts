@@ -90,8 +90,28 @@ export type JobOnChain = {
   isAbsent: boolean;
 };
 
-/** Windows of the deployed contracts, seconds. */
-export type Windows = { completion: number; inclusion: number; finalization: number };
+/** Windows of the deployed contracts that decide how a job ends, seconds. */
+export type Windows = {
+  /** 120: an answer must be finished before lockedAt + this. */
+  completion: number;
+  /** 30: how much later its proof may be mined. */
+  inclusion: number;
+  /** 3,600: what a worker proved without delivering it can be disputed until its proof + this, and is charged then. */
+  finalization: number;
+};
+/** All time windows of the deployment and of this gateway, seconds. */
+export type JobTimes = Windows & {
+  /** 60: a client may dispute until its final token + this. */
+  dispute: number;
+  /** 86,400: a dispute must be ruled before it was opened + this. */
+  arbitration: number;
+  /** How long a worker may take to acknowledge an assignment. */
+  acknowledge: number;
+  /** After how long without a first token another worker is tried, if there is one. */
+  firstToken: number;
+  /** How long a lock may take to be mined. */
+  lock: number;
+};
 
 export type Step =
   /** Nothing to do before `until` (chain time), or before the next look if that is null. `isWithheld`: the worker withholds what it proved. */

@@ -3,7 +3,6 @@ import { createWalletClient, type Hex, http, numberToHex } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { app } from "../data/app.ts";
 import { call } from "../data/client.ts";
-import { DEMO_WALLET } from "./demo-wallet.ts";
 import { askNode } from "./local-node.ts";
 
 async function account() {
@@ -19,9 +18,7 @@ export async function answer({ method, params }: { method: string; params?: unkn
     case "eth_chainId":
       return numberToHex(app.chain_id);
     case "eth_accounts":
-      return [(await account()).address];
     case "eth_requestAccounts":
-      localStorage.setItem(DEMO_WALLET, "chosen");
       return [(await account()).address];
     case "personal_sign":
       return (await account()).signMessage({ message: { raw: first } });

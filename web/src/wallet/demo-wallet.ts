@@ -4,11 +4,12 @@ import { injected } from "wagmi";
 export const DEMO_WALLET = "demo-account";
 
 /** What it does is loaded when somebody chooses it. */
-const request = async (call: { method: string; params?: unknown }): Promise<unknown> =>
+async function request(call: { method: string; params?: unknown }): Promise<unknown> {
+  if (call.method === "eth_requestAccounts") localStorage.setItem(DEMO_WALLET, "chosen");
   // A page connects it again by itself only for those who chose it.
-  call.method === "eth_accounts" && localStorage.getItem(DEMO_WALLET) === null
-    ? []
-    : (await import("./demo-account.ts")).answer(call);
+  if (call.method === "eth_accounts" && localStorage.getItem(DEMO_WALLET) === null) return [];
+  return (await import("./demo-account.ts")).answer(call);
+}
 
 const provider = { request, on: () => provider, removeListener: () => provider };
 
