@@ -6,11 +6,7 @@ import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { GAS_CEILING } from "../../api/chain/operations.ts";
 import { answerHash, toProofHash } from "../../protocol/answer-hash.ts";
-import {
-  arbitrationPanelAbi,
-  testStablecoinAbi,
-  workerRegistryAbi,
-} from "../../protocol/generated/abi.ts";
+import { arbitrationPanelAbi, testStablecoinAbi, workerRegistryAbi } from "../../protocol/generated/abi.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import { ChainStatus, Ruling } from "../../protocol/job-status.ts";
 import { chat, eventually } from "../support/api-client.ts";

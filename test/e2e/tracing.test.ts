@@ -159,6 +159,12 @@ describe("a trace", () => {
     ["plain", {}],
     ["streamed", { stream: true }],
   ])("of a %s request says which part failed", async (kind, more) => {
+    // After a failed job the gateway tests the model: it is listed again once it answers.
+    answers();
+    await eventually(
+      async () => (await (await fetch(`${stack.info.base_url}/v1/models`, { headers: key })).json()) as { data: { id: string }[] },
+      ({ data }) => data.some(({ id }) => id === "qwen3-8b"),
+    );
     // Breaks off after the first token, so that the answer has begun.
     peer.play(stream(chunk({ content: ANSWER })));
     const traceId = kind === "plain" ? "a".repeat(32) : "b".repeat(32);
