@@ -46,7 +46,7 @@ import { eraseOldSecrets, pruneLog } from "./webhooks/delivery-log.ts";
 import { WebhookService, webhookSettings } from "./webhooks/service.ts";
 
 /** Longer than a worker works on a test prompt. */
-const TEST_TIMEOUT_MS = 30_000;
+const TEST_TIMEOUT_MS = 45_000;
 
 export type Gateway = Awaited<ReturnType<typeof startGateway>>;
 
@@ -175,6 +175,7 @@ export async function startGateway(
 
   // Jobs and disputes.
   const tokens = new TokenCounter();
+  const abandoned = new AbandonedRequests(pool);
   const ending = new JobEnding({
     pipeline,
     store,
@@ -208,6 +209,7 @@ export async function startGateway(
     tokens,
     client,
     store,
+    abandoned,
     rows,
     ending,
     cipher: ciphers.answers,
@@ -239,7 +241,6 @@ export async function startGateway(
     signer: signerLock,
   });
   const idempotency = new IdempotencyStore(pool);
-  const abandoned = new AbandonedRequests(pool);
   const webhooks = new WebhookService({ pool, head, metrics, logger }, webhookSettings(config, ciphers.webhooks));
   const stopHousekeeping = startHousekeeping(
     { jobs: store, idempotency, disputes, incidents },
@@ -315,7 +316,7 @@ export async function startGateway(
     jobReader,
     webhooks,
     metrics,
-    chat: { jobs, directory, idempotency, abandoned, reader: pool, docsUrl: config.DOCS_URL, runs, phase },
+    chat: { jobs, directory, idempotency, reader: pool, docsUrl: config.DOCS_URL, runs, phase },
     desk,
     phase,
     stop,

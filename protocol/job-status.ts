@@ -43,7 +43,12 @@ export const FAILURE_REASONS = [
 ] as const;
 export type FailureReasonName = (typeof FAILURE_REASONS)[number];
 
-/** Name → number on chain. */
+/**
+ * Name → number on chain.
+ *
+ * @example
+ * failureReason("worker_failed"); // 1
+ */
 export function failureReason(name: FailureReasonName): FailureReason {
   return FAILURE_REASONS.indexOf(name) as FailureReason;
 }

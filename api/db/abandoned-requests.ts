@@ -29,7 +29,7 @@ export class AbandonedRequests {
       .query({
         name: "abandoned-add",
         text: `INSERT INTO abandoned_request (job_id, wallet, body_hash) VALUES ($1, $2, $3)
-               ON CONFLICT (job_id) DO UPDATE SET left_at = now()`,
+               ON CONFLICT (job_id) DO UPDATE SET left_at = now(), joined = false`,
         values: [toApiJobId(jobId), wallet.toLowerCase(), bodyHash],
       })
       .then(() => {});
@@ -48,9 +48,9 @@ export class AbandonedRequests {
     await this.#writing.get(`${owner} ${bodyHash.toString("hex")}`)?.catch(() => {});
     const { rows } = await this.#pool.query<{ jobId: Hex }>({
       name: "abandoned-take",
-      text: `DELETE FROM abandoned_request WHERE job_id = (
+      text: `UPDATE abandoned_request SET joined = true WHERE job_id = (
                SELECT job_id FROM abandoned_request
-               WHERE wallet = $1 AND body_hash = $2 AND left_at > now() - make_interval(secs => $3)
+               WHERE wallet = $1 AND body_hash = $2 AND NOT joined AND left_at > now() - make_interval(secs => $3)
                ORDER BY left_at LIMIT 1 FOR UPDATE SKIP LOCKED)
              RETURNING ${CHAIN_JOB_ID} AS "jobId"`,
       values: [owner, bodyHash, JOIN_SECONDS],
@@ -58,10 +58,16 @@ export class AbandonedRequests {
     return rows[0]?.jobId ?? null;
   }
 
-  /** Deletes those that nobody joined in time. */
-  async prune(): Promise<void> {
-    await this.#pool.query("DELETE FROM abandoned_request WHERE left_at < now() - make_interval(secs => $1)", [
-      JOIN_SECONDS,
+  /** Lets nobody join the job any more. False if a repetition has joined it, at whatever gateway: then somebody waits for its answer. */
+  async close(jobId: Hex): Promise<boolean> {
+    const { rowCount } = await this.#pool.query("DELETE FROM abandoned_request WHERE job_id = $1 AND NOT joined", [
+      toApiJobId(jobId),
     ]);
+    return rowCount === 1;
+  }
+
+  /** Deletes those whose jobs are long over. */
+  async prune(): Promise<void> {
+    await this.#pool.query("DELETE FROM abandoned_request WHERE left_at < now() - interval '1 hour'");
   }
 }

@@ -338,6 +338,17 @@ export class JobStore {
     return leave.written.promise;
   }
 
+  /** A client of the job is back after another one had left: until it leaves, the job counts as one whose client waits. */
+  async returned(jobId: Hex): Promise<void> {
+    const leave = this.#leaves.get(jobId);
+    this.#leaves.delete(jobId);
+    leave?.written.resolve();
+    await this.#pool.query("UPDATE job SET client_left = false WHERE job_id = $1 AND owner = $2", [
+      toApiJobId(jobId),
+      this.#owner,
+    ]);
+  }
+
   /** This process stops: what waits is written, and nothing waits any more. */
   hurry(): void {
     this.#leaveMs = 0;

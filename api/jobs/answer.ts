@@ -16,6 +16,11 @@ export class SentText {
     return text;
   }
 
+  /** Bytes that have been written. */
+  get bytes(): number {
+    return this.#hash.bytes;
+  }
+
   /** Nothing more follows: the reply has a good end. */
   end(): void {
     this.#isWhole = true;

@@ -9,6 +9,7 @@ import type { Balances } from "../chain/balances.ts";
 import type { Operator } from "../chain/operator.ts";
 import type { Pipeline } from "../chain/pipeline.ts";
 import type { Head } from "../chain/rpc.ts";
+import type { AbandonedRequests } from "../db/abandoned-requests.ts";
 import type { JobStore } from "../db/jobs.ts";
 import type { JobEnding } from "./job-ending.ts";
 import type { JobTimes } from "./next-step.ts";
@@ -39,6 +40,8 @@ export type JobContext = {
   /** The connection to workers. */
   client: WorkerClient;
   store: JobStore;
+  /** Requests whose clients hung up, which a repetition can join. */
+  abandoned: AbandonedRequests;
   cipher: Cipher;
   outputRetentionHours: number;
   /** Updates the rows of jobs from our mined transactions. */

@@ -149,6 +149,16 @@ export class JobRun {
   clientCame(): void {
     this.#clients += 1;
     clearTimeout(this.#leaving);
+    if (this.#clients > 1 || this.#leaving === undefined) return;
+    const { store, logger } = this.#context;
+    store
+      .returned(this.input.jobId)
+      .catch((error) =>
+        logger.warn(
+          { err: error, jobId: toApiJobId(this.input.jobId) },
+          "a client's return was not noted: after a kill its job is charged",
+        ),
+      );
   }
 
   /**
@@ -161,7 +171,8 @@ export class JobRun {
     const { jobId, claimedUntil } = this.input;
     this.#clients -= 1;
     if (claimedUntil === null && this.#clients === 0) {
-      this.#leaving = setTimeout(() => this.#unwanted.abort(), hasBegun ? 0 : JOIN_MS).unref();
+      if (hasBegun) this.#unwanted.abort();
+      else this.#leaving = setTimeout(() => void this.#endUnlessJoined(), JOIN_MS).unref();
     }
     try {
       const { lockedAt } = await this.locked;
@@ -175,6 +186,20 @@ export class JobRun {
     } catch (error) {
       // Without a lock there is nothing to charge; a job that another gateway claimed is that gateway's.
       logger.debug({ err: error, jobId: toApiJobId(jobId) }, "a client's leave was not noted");
+    }
+  }
+
+  /** Nobody came back in time. A repetition can also have joined at another gateway, which waits for the whole answer. Never rejects. */
+  async #endUnlessJoined(): Promise<void> {
+    const { abandoned, logger } = this.#context;
+    const { jobId } = this.input;
+    try {
+      if ((await abandoned.close(jobId)) && this.#clients === 0) this.#unwanted.abort();
+    } catch (error) {
+      logger.warn(
+        { err: error, jobId: toApiJobId(jobId) },
+        "it is not known whether somebody waits: the answer runs to its end",
+      );
     }
   }
 
@@ -200,8 +225,8 @@ export class JobRun {
 
   /** Worker after worker until one answers; from the first token on there is no other. */
   async #attempts(lock: Lock, signal: AbortSignal): Promise<CompletedJob | "timeout"> {
-    const { times, head, workers, rows, logger } = this.#context;
-    const { jobId, model, request } = this.input;
+    const { times, head, workers, turns, rows, logger } = this.#context;
+    const { jobId, wallet, model, request } = this.input;
     const needs = needsOf(request);
     const excluded = new Set<string>();
     /** Workers at which the request failed, and how many model servers did not take it. */
@@ -215,6 +240,7 @@ export class JobRun {
       if (worker === undefined) {
         if (failedAt.length > 0) throw await this.#failedAtModels(lock, failedAt);
         const all = refusals + exceeded > 0 && refusals + exceeded === excluded.size;
+        if (all) turns.failed(wallet);
         const error = !all ? noWorkers(model) : exceeded > 0 ? contextExceeded(model) : requestRefused();
         throw await this.#refuse(lock, { reason: "routing_failed", why: "no worker took the job" }, () => error);
       }
@@ -244,7 +270,7 @@ export class JobRun {
       const { code } = result.failure;
       if (INCIDENTS[incidentCode(code)].severity === "failure") failedAt.push(worker);
       if (signal.aborted) {
-        void this.#verdict(failedAt);
+        for (const one of failedAt) void workers.test(one, model);
         break;
       }
       const log = logger.child({ jobId: toApiJobId(jobId), worker: worker.signer, attempt });
@@ -252,7 +278,7 @@ export class JobRun {
       if (code === RefusalCode.RequestRefused) refusals += 1;
       if (code === RefusalCode.ContextExceeded) exceeded += 1;
       if (this.answer.pieces > 0) {
-        void this.#verdict(failedAt);
+        for (const one of failedAt) void workers.test(one, model);
         throw await this.#refuse(lock, { reason: "worker_failed", why: code }, workerBrokeOff);
       }
       // The worker's clock closed the window a moment before ours: the job is over for every worker.
@@ -263,6 +289,7 @@ export class JobRun {
       }
       if (failedAt.length >= MOST_FAILURES) throw await this.#failedAtModels(lock, failedAt);
       if (refusals + exceeded >= MOST_FAILURES) {
+        turns.failed(wallet);
         const error = exceeded > 0 ? contextExceeded(model) : requestRefused();
         throw await this.#refuse(lock, { reason: "worker_failed", why: code }, () => error);
       }
@@ -288,7 +315,10 @@ export class JobRun {
     return (await verdict) === "request" ? failedAtModel() : modelServersFailed();
   }
 
-  /** Whose failure it was: the request's where all the models pass the gateway's own test, else the workers'. */
+  /**
+   * Whose failure it was: the request's where all the models pass the gateway's own test, else the workers'. One worker alone cannot blame a wallet,
+   * unless the model has no other.
+   */
   async #verdict(failedAt: readonly RegisteredWorker[]): Promise<"request" | "workers"> {
     const { workers, turns } = this.#context;
     const { model, wallet } = this.input;
@@ -296,7 +326,8 @@ export class JobRun {
     const late = sleep(VERDICT_MS).then(() => []);
     const results = await Promise.race([tests, late]);
     const isSound = results.length > 0 && results.every((result) => result.model === "sound");
-    if (isSound) turns.failed(wallet);
+    const isAgreed = failedAt.length >= MOST_FAILURES || workers.hosts(model.number).length <= 1;
+    if (isSound && isAgreed) turns.failed(wallet);
     return isSound ? "request" : "workers";
   }
 
@@ -327,7 +358,7 @@ export class JobRun {
   }
 
   async #complete(lock: Lock, attempt: number, worker: RegisteredWorker, answered: Answered): Promise<CompletedJob> {
-    const { jobId, model, request, timings } = this.input;
+    const { jobId, wallet, model, request, timings } = this.input;
     const { completed, acknowledgement, acknowledged } = answered;
     const { completion, signature, finish_reason } = completed;
     const { bytes, text, reasoning } = this.answer;
@@ -356,9 +387,10 @@ export class JobRun {
       const reason = code === "hash_mismatch" ? "hash_mismatch" : "worker_failed";
       throw await this.#refuse(lock, { reason, why: `${code}: ${detail}` }, workerBrokeOff);
     }
-    const { workers } = this.#context;
+    const { workers, turns } = this.#context;
     if (text === "") workers.answeredEmpty(worker, model);
     else if (incident?.code !== "tokens_over_reported") workers.reportSuccess(worker.signer);
+    turns.succeeded(wallet);
     timings.end("answer");
     const settling = await this.#context.ending.answered(this.#endingJob(lock), {
       worker: worker.signer,

@@ -7,8 +7,8 @@ import { JobErrorCode, RefusalCode } from "../../protocol/dispatch.ts";
 import type { Model, RegisteredWorker } from "../chain/directory.ts";
 import { WorkerFailure } from "./worker-client.ts";
 
-/** `sound`: the model answered, or the worker was only too busy to be asked. `broken`: it failed, said nothing, or took too long. */
-export type TestResult = { model: "sound" } | { model: "broken"; why: string };
+/** `sound`: the model answered. `broken`: it failed, said nothing, or took too long. `unknown`: the worker did not ask its model. */
+export type TestResult = { model: "sound" | "unknown" } | { model: "broken"; why: string };
 type TestedModel = Pick<Model, "number" | "id">;
 
 /** Tests of one model at one worker never overlap, and begin at least this long after each other. */
@@ -19,6 +19,8 @@ const LONGEST_PAUSE_MS = 60_000;
 type Parts = {
   /** Sends the test prompt to the worker's model; resolves with its text. Rejects with WorkerFailure, or with a timeout. */
   ask: (worker: RegisteredWorker, model: string) => Promise<string>;
+  /** The worker as it is registered now; undefined if it no longer is. */
+  registered: (signer: string) => RegisteredWorker | undefined;
   /** Called with each result. */
   tested: (worker: RegisteredWorker, model: TestedModel, result: TestResult) => void;
   logger: Logger;
@@ -68,18 +70,23 @@ export class ModelTests {
     [entry.running, entry.next, entry.beganAt] = [run, null, Date.now()];
     const result = await run;
     if (result.model === "sound") [entry.soundAt, entry.failures] = [Date.now(), 0];
-    else this.#again(entry, worker, model);
+    else if (result.model === "broken" || entry.failures > 0) this.#again(entry, worker.signer, model);
     this.#parts.tested(worker, model, result);
     return result;
   }
 
   /** A broken model gets no jobs, so nothing but another test can find out that it answers again. */
-  #again(entry: Entry, worker: RegisteredWorker, model: TestedModel): void {
+  #again(entry: Entry, signer: string, model: TestedModel): void {
     entry.failures += 1;
     clearTimeout(entry.timer);
     if (this.#stopped) return;
     const pause = Math.min(LONGEST_PAUSE_MS, 500 * 2 ** entry.failures);
-    entry.timer = setTimeout(() => void this.test(worker, model), pause).unref();
+    entry.timer = setTimeout(() => {
+      // It may have another address by now, or have left.
+      const worker = this.#parts.registered(signer);
+      if (worker === undefined) this.#entries.delete(`${signer} ${model.number}`);
+      else void this.test(worker, model);
+    }, pause).unref();
   }
 
   async #run(worker: RegisteredWorker, model: TestedModel): Promise<TestResult> {
@@ -89,8 +96,8 @@ export class ModelTests {
     } catch (error) {
       const log = this.#parts.logger.child({ worker: worker.signer, model: model.id });
       if (saysNothing(error)) {
-        log.info({ err: error }, "a worker did not run the gateway's test prompt; its model counts as sound");
-        return { model: "sound" };
+        log.info({ err: error }, "a worker did not run the gateway's test prompt: nothing is known of its model");
+        return { model: "unknown" };
       }
       return { model: "broken", why: error instanceof Error ? error.message : String(error) };
     }

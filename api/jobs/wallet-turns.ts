@@ -1,5 +1,5 @@
 /**
- * Wallets whose requests fail at sound models. Such a request is not charged, but costs the operator the gas of two transactions and a worker its
+ * Wallets whose requests fail at sound models, or are refused by model servers. Such a request is not charged, but costs the operator the gas of two transactions and a worker its
  * time. So a wallet that repeats it waits between its jobs; other wallets notice nothing.
  */
 import type { Address } from "viem";
@@ -19,7 +19,7 @@ type Failing = { failures: number; failedAt: number; nextAt: number };
 export class WalletTurns {
   readonly #failing = new Map<string, Failing>();
 
-  /** A request of the wallet failed at a model that the gateway then found sound. */
+  /** A request of the wallet failed at models that the gateway then found sound, or model servers did not take it. */
   failed(wallet: Address, now = Date.now()): void {
     const key = wallet.toLowerCase();
     const before = this.#current(key, now);
@@ -30,6 +30,11 @@ export class WalletTurns {
     if (this.#failing.size <= MOST_WALLETS) return;
     const [oldest] = this.#failing.keys();
     if (oldest !== undefined) this.#failing.delete(oldest);
+  }
+
+  /** A job of the wallet was answered: it starts anew. */
+  succeeded(wallet: Address): void {
+    this.#failing.delete(wallet.toLowerCase());
   }
 
   /**

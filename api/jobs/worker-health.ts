@@ -14,6 +14,8 @@ const SPEED_TOKENS = 100;
 const SMOOTHING = 0.2;
 /** What was observed counts half after this long without a new observation: a slow worker gets another chance. */
 const HALF_LIFE_MS = 60_000;
+/** A worker that fails all of its jobs is asked as if it were slower by this much more. */
+const FAILURE_WEIGHT = 9;
 /** Added to every time: nobody notices differences that are small against it, such as a new process's first answer. */
 const UNNOTICED_MS = 100;
 
@@ -46,6 +48,8 @@ export class WorkerHealth {
   /** It said that it was full, and has finished no job since. */
   #saidFull = false;
   readonly #unhosted = new Map<number, number>();
+  #failureShare = 0;
+  #failedAt = 0;
   /** Models that failed the gateway's last test. */
   readonly #broken = new Set<number>();
   readonly #jobs = new Set<Outstanding>();
@@ -89,7 +93,12 @@ export class WorkerHealth {
     // A job that waits for its first token shows slowness before it is over.
     let waiting = 0;
     for (const job of this.#jobs) if (!job.firstToken) waiting = Math.max(waiting, now - job.since);
-    return (this.outstanding + 1) * (Math.max(remembered, waiting) + UNNOTICED_MS) * (this.#rests + 1);
+    return (
+      (this.outstanding + 1) *
+      (Math.max(remembered, waiting) + UNNOTICED_MS) *
+      (this.#rests + 1) *
+      (1 + FAILURE_WEIGHT * this.#failuresNow(now))
+    );
   }
 
   /** A job was given to the worker. `firstToken` notes its first token and returns the time it took; `end` is idempotent. */
@@ -129,7 +138,19 @@ export class WorkerHealth {
     this.#speeds.set(model, before + (speed - before) * SMOOTHING);
   }
 
+  /** A job failed there. That may be its request's fault, so it takes nothing away, but others come first while it happens more often here. */
+  failedJob(now: number): void {
+    this.#failureShare = this.#failuresNow(now) * (1 - SMOOTHING) + SMOOTHING;
+    this.#failedAt = now;
+  }
+
+  /** The share of its latest jobs that failed; half of it is forgotten in a minute. */
+  #failuresNow(now: number): number {
+    return this.#failureShare * 2 ** (-Math.max(0, now - this.#failedAt) / HALF_LIFE_MS);
+  }
+
   succeeded(): void {
+    this.#failureShare *= 1 - SMOOTHING;
     this.#rests = 0;
     this.#saidFull = false;
   }

@@ -66,6 +66,7 @@ export class WorkerPool {
     this.#settings = settings;
     this.#tests = new ModelTests({
       ask: parts.testPrompt,
+      registered: (signer) => parts.directory.workers().find((worker) => worker.signer === signer),
       tested: (worker, model, result) => this.#tested(worker, model, result),
       logger: parts.logger,
     });
@@ -206,7 +207,10 @@ export class WorkerPool {
   /** Every worker known on chain, with what the last probe said and the jobs it has from here. */
   states(): { worker: string; healthy: boolean; outstanding: number; room: number; firstTokenMs: number | null }[] {
     return this.#parts.directory.workers().map((worker) => {
-      const { healthy, outstanding, firstTokenMs } = this.#of(worker.signer);
+      const health = this.#of(worker.signer);
+      const { outstanding, firstTokenMs } = health;
+      // One whose models have all failed the gateway's test answers probes, and no client.
+      const healthy = health.healthy && [...worker.models].some((model) => !health.isBroken(model));
       return { worker: worker.signer, healthy, outstanding, room: this.#parts.cover.room(worker), firstTokenMs };
     });
   }
@@ -281,6 +285,7 @@ export class WorkerPool {
     else if (code === RefusalCode.Draining) health.healthy = false;
     else if (severity === "misconduct") health.suspended(now, this.#settings.misconductRestMs);
     else if (severity === "absence") health.absent(now);
+    else if (severity === "failure") health.failedJob(now);
   }
 
   #record(worker: string, code: IncidentCode, { detail: words, jobId }: Incident): void {
@@ -294,6 +299,7 @@ export class WorkerPool {
   #tested({ signer }: RegisteredWorker, { number, id }: Pick<Model, "number" | "id">, result: TestResult): void {
     const health = this.#of(signer);
     const wasBroken = health.isBroken(number);
+    if (result.model === "unknown") return;
     health.tested(number, result.model === "sound");
     if (result.model === "broken") {
       this.#record(signer, "failed_test", { code: "failed_test", detail: `model ${id}: ${result.why}`, jobId: null });

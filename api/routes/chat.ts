@@ -4,7 +4,6 @@ import { newJobId, toApiJobId } from "../../protocol/job-id.ts";
 import { lineJson } from "../../shared/line-json.ts";
 import { describeSpan, markFailed } from "../../shared/tracing.ts";
 import type { Directory } from "../chain/directory.ts";
-import type { AbandonedRequests } from "../db/abandoned-requests.ts";
 import type { EarlierClaim, IdempotencyStore } from "../db/idempotency.ts";
 import type { StoredJob } from "../db/jobs.ts";
 import type { Reader } from "../db/pool.ts";
@@ -35,7 +34,6 @@ type ChatDependencies = {
   jobs: JobContext;
   directory: Directory;
   idempotency: IdempotencyStore;
-  abandoned: AbandonedRequests;
   /** The gateway's tables. */
   reader: Reader;
   docsUrl: string;
@@ -136,15 +134,21 @@ async function answerOnce(
  * Client libraries hang up at their timeout and send the same bytes again: their user pays once.
  */
 async function answerOrJoin(dependencies: ChatDependencies, asked: AskedChat): Promise<void> {
-  const { jobs, abandoned, runs } = dependencies;
+  const { jobs, runs } = dependencies;
   const { plan, body, request, response } = asked;
-  const joined = await abandoned.take({ wallet: plan.wallet, bodyHash: request.bodyHash });
+  const repeated = { wallet: plan.wallet, bodyHash: request.bodyHash };
+  const joined = await jobs.abandoned.take(repeated);
   if (joined === null) return answer(dependencies, asked);
   const run = runs.find(joined);
   if (run !== undefined) return serve(dependencies, run, asked);
   // Another gateway runs the job, or it is over. Its row is there once its lock is recorded.
   const claim = { jobId: joined, ageMs: claimLasts(jobs.times) - jobs.times.lock * 1000 };
-  const job = await request.kept.whileWaiting((signal) => earlierAnswer(jobs, claim, async () => true, signal));
+  const waiting = request.kept.whileWaiting((signal) => earlierAnswer(jobs, claim, async () => true, signal));
+  const job = await waiting.catch(async (error) => {
+    // This client has left, too: its next repetition can join.
+    await jobs.abandoned.add(repeated, joined);
+    throw error;
+  });
   if (job === null) return answer(dependencies, asked);
   return replayAnswer(jobs, job, body, response);
 }
@@ -197,16 +201,19 @@ async function serve(
   run: JobRun,
   { plan, body, request, response }: AskedChat,
 ): Promise<void> {
-  const { jobs, runs, abandoned } = dependencies;
+  const { jobs, runs } = dependencies;
   const { jobId, claimedUntil } = run.input;
   const sent = new SentText();
   run.clientCame();
   const left = () => {
-    const hasBegun = response.headersSent;
+    // Of a stream whose reasoning is not shown, the headers alone can have been sent.
+    const hasBegun = response.headersSent && (!body.stream || body.showReasoning || sent.bytes > 0);
     runs.connected(run.clientLeft(sent.closed(response.writableFinished), hasBegun));
     if (claimedUntil !== null || hasBegun) return;
-    abandoned
+    jobs.abandoned
       .add({ wallet: plan.wallet, bodyHash: request.bodyHash }, jobId)
+      // Without a lock there is no job to join.
+      .then(() => run.locked.catch(() => void jobs.abandoned.close(jobId)))
       .catch((error) =>
         jobs.logger.warn(
           { err: error, jobId: toApiJobId(jobId) },

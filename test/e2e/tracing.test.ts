@@ -6,7 +6,7 @@ import { text as textOf } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { PARTS } from "../../scripts/dev/stack.ts";
 import { GATEWAY } from "../../scripts/dev/wallets.ts";
-import { chat, eventually, JSON_TYPE } from "../support/api-client.ts";
+import { apiClient, chat, eventually, JSON_TYPE } from "../support/api-client.ts";
 import { giveGas } from "../support/gas.ts";
 import { SECOND_ADDRESS, SECOND_KEY, SecondGateway } from "../support/second-gateway.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
@@ -162,8 +162,8 @@ describe("a trace", () => {
     // After a failed job the gateway tests the model: it is listed again once it answers.
     answers();
     await eventually(
-      async () => (await (await fetch(`${stack.info.base_url}/v1/models`, { headers: key })).json()) as { data: { id: string }[] },
-      ({ data }) => data.some(({ id }) => id === "qwen3-8b"),
+      () => apiClient(stack).get("/v1/models"),
+      ({ body }) => body.data.some(({ id }: { id: string }) => id === "qwen3-8b"),
     );
     // Breaks off after the first token, so that the answer has begun.
     peer.play(stream(chunk({ content: ANSWER })));

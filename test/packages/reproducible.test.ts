@@ -12,7 +12,7 @@ afterAll(() => place.remove());
 
 /** It has all that a package can have: bundles, types, a command and a page. */
 const PACKAGE = "verify";
-const SOURCES = [PACKAGE, "protocol", "scripts", "shared", "package.json", "tsconfig.base.json"];
+const SOURCES = ["LICENSE", PACKAGE, "protocol", "scripts", "shared", "package.json", "tsconfig.base.json"];
 
 const digest = (file: string) => createHash("sha256").update(readFileSync(file)).digest("hex");
 

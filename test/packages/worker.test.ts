@@ -33,7 +33,7 @@ describe("the package worker, installed in an empty folder", () => {
     const { code, stdout } = await worker.command("--help");
     expect(code).toBe(0);
     expect(stdout).toMatch(/^Usage: cmi-worker \[command\] \[options\]/);
-    expect(readdirSync(worker.at).sort()).toEqual(["README.md", "dist", "package.json"]);
+    expect(readdirSync(worker.at).sort()).toEqual(["LICENSE", "README.md", "dist", "package.json"]);
   });
 
   it("brings the Node that it needs, for machines that have Node 20", async () => {

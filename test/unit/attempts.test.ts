@@ -168,7 +168,7 @@ describe("a request that fails at the model", () => {
       if (outcome === "slow") await new Promise(() => {});
       return outcome === "sound" ? { model: "sound" } : { model: "broken", why: "no answer" };
     };
-    const told = { take: () => 0, failed: (wallet: string) => void turns.push(wallet) };
+    const told = { take: () => 0, failed: (wallet: string) => void turns.push(wallet), succeeded: () => {} };
     const { completed } = runJob({ ...context, turns: told, workers: { ...context.workers, test } } as never);
     return { completed, asked, reports, tested, turns };
   }
@@ -214,15 +214,16 @@ describe("a request that fails at the model", () => {
   });
 
   it("is too long where two model servers do not hold it: agents shorten their history then", async () => {
-    const { completed, asked, tested } = run(backend("context_length_exceeded"));
+    const { completed, asked, tested, turns } = run(backend("context_length_exceeded"));
     await expect(completed).rejects.toMatchObject({ code: "context_length_exceeded", status: 400, param: "messages" });
-    expect([asked, tested]).toEqual([[1, 2], []]);
+    expect([asked, tested, turns.length]).toEqual([[1, 2], [], 1]);
   });
 
   it("is refused where two model servers do not take it", async () => {
-    const { completed, asked, tested } = run(backend("request_refused"));
+    const { completed, asked, tested, turns } = run(backend("request_refused"));
     await expect(completed).rejects.toMatchObject({ code: "invalid_request", status: 400 });
-    expect([asked, tested]).toEqual([[1, 2], []]);
+    // It costs the operator the gas of two transactions, as a failure does.
+    expect([asked, tested, turns.length]).toEqual([[1, 2], [], 1]);
   });
 });
 

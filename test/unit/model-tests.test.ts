@@ -3,6 +3,7 @@ import { pino } from "pino";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { RegisteredWorker } from "../../api/chain/directory.ts";
 import { type DispatchEvents, WorkerFailure } from "../../api/jobs/worker-client.ts";
+import { WorkerHealth } from "../../api/jobs/worker-health.ts";
 import { WorkerPool } from "../../api/jobs/worker-pool.ts";
 import type { Dispatch } from "../../protocol/dispatch.ts";
 import { fakeGateway } from "../support/fake-gateway.ts";
@@ -65,6 +66,14 @@ async function awaySeconds(): Promise<number> {
   }
   throw new Error("it is not offered again within two minutes");
 }
+
+it("a worker that fails more jobs than others comes after them, and is asked all the same", () => {
+  const [failing, other] = [new WorkerHealth(), new WorkerHealth()];
+  for (let n = 0; n < 10; n++) failing.failedJob(Date.now());
+  expect(failing.score(100, Date.now())).toBeGreaterThan(5 * other.score(100, Date.now()));
+  for (let n = 0; n < 20; n++) failing.succeeded();
+  expect(failing.score(100, Date.now())).toBeLessThan(1.2 * other.score(100, Date.now()));
+});
 
 it("a failed job takes no worker away, whatever its code", async () => {
   for (const code of [
@@ -139,11 +148,17 @@ it("empty answers by the thousand are followed by one test, and none for a minut
   expect(tests).toEqual(["m", "m"]);
 });
 
-it("a worker that knows no tests, or is full, is sound", async () => {
+it("a worker that knows no tests, or is full, says nothing of its model", async () => {
   says = () => Promise.reject(new WorkerFailure("not_found", "no such route", false));
-  expect(await tested()).toEqual({ model: "sound" });
+  expect(await tested()).toEqual({ model: "unknown" });
   says = () => Promise.reject(new WorkerFailure("busy", "full", false));
-  expect([await tested(), reported, isOffered()]).toEqual([{ model: "sound" }, [], true]);
+  expect([await tested(), reported, isOffered()]).toEqual([{ model: "unknown" }, [], true]);
+  // Nor does it make a broken one sound.
+  says = async () => "";
+  await tested();
+  says = () => Promise.reject(new WorkerFailure("busy", "full", false));
+  await pass(10_000);
+  expect(isOffered()).toBe(false);
 });
 
 /** What the gateway notes of the worker after a job that it answered with this text. */

@@ -32,6 +32,13 @@ it("is the same wallet in any letters, and starts anew five minutes after its la
   expect(turns.take(ONE, NOW + 300_001)).toBe(0);
 });
 
+it("starts anew with its next answer", () => {
+  const turns = new WalletTurns();
+  for (let n = 0; n < 5; n++) turns.failed(ONE, NOW);
+  turns.succeeded(ONE);
+  expect([turns.take(ONE, NOW), turns.take(ONE, NOW)]).toEqual([0, 0]);
+});
+
 it("remembers a bounded number of wallets", () => {
   const turns = new WalletTurns();
   const wallet = (n: number) => `0x${n.toString(16).padStart(40, "0")}` as Address;

@@ -53,7 +53,7 @@ type Run = {
 /** The acknowledgement waits this long for the first token, so that a failure before it leaves nothing signed. */
 const ACKNOWLEDGE_WITHIN_MS = 2_000;
 
-/** A trial that is not over by then is given up. */
+/** A trial waits so long for a slot, and its model has so long for the answer. */
 const TRIAL_MS = 20_000;
 
 /** Takes each dispatched job through its life: check, acknowledge, generate, sign, hand over. */
@@ -168,14 +168,17 @@ export class JobRunner {
     await this.#checks.trialAccess(request);
     if (this.#onTrial) throw new Refusal(RefusalCode.Busy, "another trial runs");
     this.#onTrial = true;
-    const over = AbortSignal.timeout(TRIAL_MS);
+    const patience = AbortSignal.timeout(TRIAL_MS);
     try {
       // A trial that waited in vain says nothing of the model.
       await this.#slots
-        .enter(() => over)
+        .enter(() => patience)
         .catch((error: unknown) => {
-          throw over.aborted ? new Refusal(RefusalCode.Busy, "no slot was free for a trial", { cause: error }) : error;
+          throw patience.aborted
+            ? new Refusal(RefusalCode.Busy, "no slot was free for a trial", { cause: error })
+            : error;
         });
+      const over = AbortSignal.timeout(TRIAL_MS);
       try {
         const question = { ...TRIAL, messages: [...TRIAL.messages] };
         const generation = new Generation(this.#parts.backend.generate(model, question, over), question);

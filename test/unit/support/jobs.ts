@@ -43,8 +43,7 @@ export const spending = (known: { free: number } | null) => ({
 export function ask(jobs: JobContext, response: object, headers: object = {}, idempotency: object = {}): Promise<void> {
   const phase = { stopping: false, takenUp: true };
   const directory = { model: () => MODEL };
-  const abandoned = { take: async () => null, add: async () => {} };
-  const dependencies = { jobs, directory, idempotency, abandoned, docsUrl: "", runs: new RunningJobs(), phase };
+  const dependencies = { jobs, directory, idempotency, docsUrl: "", runs: new RunningJobs(), phase };
   const request = {
     client: { wallet: jobs.account.address },
     headers,
