@@ -45,9 +45,13 @@ const positive = (description: string) =>
     .meta({ description });
 const flag = z.boolean("must be true or false").nullish();
 const model = z.string("must be a model id; GET /v1/models lists them").min(1, "must not be empty");
+
+/** Longest stop sequence, in characters. Model servers look for each of them after each token. */
+const STOP_LENGTH = 512;
+const stopSequence = z.string("must be a string").max(STOP_LENGTH, `must be at most ${STOP_LENGTH} characters`);
 const stop = z
   .union(
-    [z.string(), z.array(z.string("must be a string")).max(16, "must hold at most 16 sequences")],
+    [stopSequence, z.array(stopSequence).max(16, "must hold at most 16 sequences")],
     "must be a string or an array of strings",
   )
   .nullish();
@@ -106,7 +110,9 @@ export const chatBodySchema = z.object(
     max_completion_tokens: positive("Newer name of `max_tokens`, which wins."),
     temperature: number(0, 2, "Sampling temperature; the backend's own default without it."),
     top_p: number(0, 1, "Nucleus sampling probability."),
-    stop: stop.meta({ description: "The answer ends before the first of these texts. At most 16." }),
+    stop: stop.meta({
+      description: `The answer ends before the first of these texts. At most 16, each of at most ${STOP_LENGTH} characters.`,
+    }),
     frequency_penalty: number(-2, 2, "Discourages repetition by how often a token came before."),
     presence_penalty: number(-2, 2, "Discourages tokens that came before."),
     top_k: z
@@ -229,14 +235,15 @@ export function parseChatBody(body: unknown): ChatBody {
   };
 }
 
-/** What a message costs beside its text, bytes. */
-const MESSAGE_BYTES = 100;
+/** What a value costs beside its text, bytes. */
+const VALUE_BYTES = 40;
 
-/** Bytes that a request takes in memory, about: two for each character of a text that has any beyond Latin-1. */
-export function sizeOf({ messages, response_format }: ChatBody["request"]): number {
-  const schema = response_format === undefined ? 0 : JSON.stringify(response_format).length;
-  const sizeOfText = (text: string) => text.length * (/[^\0-\xff]/.test(text) ? 2 : 1);
-  return messages.reduce((sum, { content }) => sum + MESSAGE_BYTES + sizeOfText(content), 2 * schema);
+/** Bytes that a value takes in memory, about, with all that is in it: two for each character of a text that has any beyond Latin-1. */
+export function sizeOf(value: unknown): number {
+  if (typeof value === "string") return VALUE_BYTES + value.length * (/[^\0-\xff]/.test(value) ? 2 : 1);
+  if (Array.isArray(value)) return value.reduce((sum: number, entry) => sum + sizeOf(entry), VALUE_BYTES);
+  if (typeof value !== "object" || value === null) return VALUE_BYTES;
+  return Object.entries(value).reduce((sum, [name, field]) => sum + name.length + sizeOf(field), VALUE_BYTES);
 }
 
 /** A schema complains of every message of a list, the answer names the first: what comes after it is left out. */

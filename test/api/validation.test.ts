@@ -50,6 +50,7 @@ const STRUCTURE: Case[] = [
     "stream_options.include_usage",
   ],
   ["a stop sequence that is a number", chat(MODEL, "x", { stop: ["a", 1] }), "stop[1]"],
+  ["a stop sequence of 513 characters", chat(MODEL, "x", { stop: "a".repeat(513) }), "stop"],
 ];
 
 /** A JSON schema under this name, or one that is too long. */
@@ -176,7 +177,7 @@ describe("a chat request", () => {
       { temperature: 2, top_p: 0, frequency_penalty: -2, presence_penalty: 2, max_tokens: 1, seed: 0 },
     ],
     ["the ends of every range of further sampling fields", { top_k: -1, min_p: 1, repetition_penalty: 2 }],
-    ["sixteen stop sequences", { stop: Array.from({ length: 16 }, (_, i) => `stop ${i}`) }],
+    ["sixteen stop sequences of 512 characters", { stop: Array.from({ length: 16 }, () => "a".repeat(512)) }],
   ])("with %s is valid", async (_name, more) => {
     // An unknown model is looked up after everything else was found right, and costs nothing.
     const reply = await client.api.post(
