@@ -123,6 +123,8 @@ type ChainJob = ContractFunctionReturnType<typeof inferenceEscrowAbi, "view", "j
 /** Decides requests of its operator's jobs. The chain says how far a job is; the contract has the last word. */
 export class Decider {
   readonly #context: DecisionContext;
+  /** Disputes that are being opened, by wallet (lower case): the contract takes a few of one account, and each refusal costs us gas. */
+  readonly #opening = new Map<string, number>();
 
   constructor(context: DecisionContext) {
     this.#context = context;
@@ -180,17 +182,30 @@ export class Decider {
     return head.time < lockedAt + Math.min(times.completion + times.inclusion, deadline - times.finalization / 2);
   }
 
-  /** Null when the job was in another state once the transaction was mined. */
-  async #open(
+  /** Opens it, counted among those of its wallet. Null when the job was in another state once the transaction was mined. */
+  async #open(request: DisputeRequest, signed: Signed, disputable: Disputable): Promise<Decision | null> {
+    const wallet = request.wallet.toLowerCase();
+    const others = this.#opening.get(wallet) ?? 0;
+    this.#opening.set(wallet, others + 1);
+    try {
+      return await this.#send(request, signed, { ...disputable, others });
+    } finally {
+      const left = (this.#opening.get(wallet) as number) - 1;
+      if (left > 0) this.#opening.set(wallet, left);
+      else this.#opening.delete(wallet);
+    }
+  }
+
+  async #send(
     { jobId, receivedHash, wallet }: DisputeRequest,
     signed: Signed,
-    { job, stored }: Disputable,
+    { job, stored, others }: Disputable & { others: number },
   ): Promise<Decision | null> {
     const { pipeline, rows, head, operator, logger } = this.#context.jobs;
     const log = logger.child({ jobId: toApiJobId(jobId), wallet });
     const deadline = job.lockedAt + job.deadline;
     if (head.time >= deadline) return refused("closed_on_chain");
-    const hindrance = await this.#hindrance(jobId, wallet, job);
+    const hindrance = await this.#hindrance(jobId, wallet, { job, others });
     if (hindrance !== null) return refused(hindrance);
     const delivery = await signDelivery(this.#context.jobs, jobId, stored);
     const operation = openDisputeOperation(receivedHash, signed, delivery, deadline * 1000);
@@ -212,9 +227,13 @@ export class Decider {
 
   /**
    * Why the service does not open it; null for no reason. For a settled job: more open disputes of the account than the contract allows the
-   * operator, or too many that were lost. For a proven one: a bond that the operator's reserve does not cover.
+   * operator, with the `others` that are on their way, or too many that were lost. For a proven one: a bond that the operator's reserve does not cover.
    */
-  async #hindrance(jobId: Hex, wallet: Address, job: ChainJob): Promise<Refusal | null> {
+  async #hindrance(
+    jobId: Hex,
+    wallet: Address,
+    { job, others }: { job: ChainJob; others: number },
+  ): Promise<Refusal | null> {
     if (job.status === ChainStatus.Settled) {
       const from = this.#context.jobs.head.time - LOST_DAYS * 86_400;
       const [account, limit, lost] = await Promise.all([
@@ -223,7 +242,7 @@ export class Decider {
         this.#context.lost(wallet, from),
       ]);
       if (lost >= LOST_LIMIT) return "lost_before";
-      return account.openDisputes >= limit ? "too_many" : null;
+      return account.openDisputes + others >= limit ? "too_many" : null;
     }
     const { operator } = job;
     const [{ reserve }, [, bond]] = await Promise.all([

@@ -297,6 +297,13 @@ it("a ninth one of a wallet costs no gas; what needs none is still answered", as
   expect(sent).toEqual([]);
 });
 
+it("those of one wallet that are on their way count: none is sent that the contract would refuse", async () => {
+  const decider = new Decider(contextOf({ job: { status: ChainStatus.Settled }, openDisputes: 5 }));
+  const decisions = await Promise.all(Array.from({ length: 20 }, () => decider.decide(request)));
+  expect(decisions.filter(({ kind }) => kind === "opened")).toHaveLength(3);
+  expect(sent).toHaveLength(3);
+});
+
 it("a window that has closed costs no gas any more", async () => {
   const refused = await decide({ job: { status: ChainStatus.Settled, deadline: 9 } });
   expect(refused).toEqual({ kind: "refused", reason: "closed_on_chain" });
