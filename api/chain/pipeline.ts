@@ -91,16 +91,16 @@ export class Pipeline {
   readonly #gathering = new Gathering();
   readonly #reorgs: ReorgWatch;
   readonly #observers: BatchObserver[] = [];
-  /** Transactions that are not mined yet; `since`: when they were recorded or taken up, `performance.now()`. */
-  readonly #inFlight = new Set<{ since: number }>();
+  /** When each transaction that is not mined yet was recorded or taken up, by nonce, `performance.now()`. */
+  readonly #inFlight = new Map<number, number>();
   /** When a transaction was last found mined, `performance.now()`. */
   #minedAt = Number.NEGATIVE_INFINITY;
   /** The sender's count when somebody else was found to have used a nonce: those below may all be used. */
   #usedElsewhere = 0;
   /** Null before `start` knows it: nothing is sent until then. */
   #nextNonce: number | null = null;
-  /** The term of the signer's lock in which that was read. */
-  #term = 0;
+  /** The term of the signer's lock in which that was read; null once another process was found to have recorded a nonce since. */
+  #term: number | null = null;
   #signing = false;
   #stopping = false;
   #timer: NodeJS.Timeout | undefined;
@@ -132,20 +132,31 @@ export class Pipeline {
    * the last one is. Until then what becomes of their jobs is open.
    */
   async start(): Promise<{ takenUp: Promise<void> }> {
-    const { account, outbox, logger } = this.#context;
+    const { account } = this.#context;
     const count = await this.#rpc.request<Hex>("eth_getTransactionCount", [account.address, "latest"]);
     // The chain is behind what we saw mined (reorganisation, restored development chain): the same bytes go out again.
     for (const row of await this.#reorgs.lostMeanwhile()) await takeBack(this.#context, row);
-    const open = await outbox.open();
-    this.#term = this.#context.term();
-    this.#nextNonce = Math.max(Number(count), (await outbox.lastNonce()) + 1);
-    if (open.length > 0) logger.info({ count: open.length }, "transactions of an earlier process are taken up");
-    const takenUp = Promise.all(open.map((row) => this.#finish(row, new Map()))).then(() => {
+    const takenUp = Promise.all(await this.#takeUp(Number(count))).then(() => {
       if (this.#stopping) return;
       this.#reorgs.start((row) => this.#again(row));
       this.#finality = setInterval(() => this.#requeueFinal(), FINALITY_LOOK_MS).unref();
     });
     return { takenUp };
+  }
+
+  /**
+   * Brings the transactions to their end that another process of this signer left open. New ones get the nonces after the last recorded one, `nonce`
+   * at least. A recorded nonce that no process sends would be a gap: no later transaction of the signer would be mined.
+   */
+  async #takeUp(nonce: number): Promise<Promise<void>[]> {
+    const { outbox, logger, term } = this.#context;
+    const since = term();
+    const last = await outbox.lastNonce();
+    const open = (await outbox.open()).filter((row) => !this.#inFlight.has(row.nonce));
+    this.#nextNonce = Math.max(nonce, last + 1);
+    this.#term = since;
+    if (open.length > 0) logger.info({ count: open.length }, "transactions of another process are taken up");
+    return open.map((row) => this.#again(row));
   }
 
   /** Sends what is queued, waits for what is in flight (at most `timeoutMs`), and stops. */
@@ -188,8 +199,8 @@ export class Pipeline {
 
   /** How long the oldest transaction in flight has waited to be mined, ms; 0 when none does. */
   get oldestMs(): number {
-    const [oldest] = this.#inFlight;
-    return oldest === undefined ? 0 : performance.now() - oldest.since;
+    const [since] = this.#inFlight.values();
+    return since === undefined ? 0 : performance.now() - since;
   }
 
   /** How long nothing was mined although something waits for it, ms; 0 when nothing waits. */
@@ -228,22 +239,16 @@ export class Pipeline {
   }
 
   /**
-   * The signer's lock was lost and is held again: another process may have recorded nonces meanwhile. They are skipped before anything is signed,
-   * since the reply of an answered job names the transaction that its settlement is signed into.
+   * Another process may have recorded nonces: the signer's lock was lost and is held again, or a nonce was found taken. They are taken up before
+   * anything is signed, since the reply of an answered job names the transaction that its settlement is signed into.
    */
   #beginTerm(nonce: number): void {
-    const term = this.#context.term();
     this.#signing = true;
-    this.#context.outbox
-      .lastNonce()
-      .then((last) => {
-        this.#nextNonce = Math.max(nonce, last + 1);
-        this.#term = term;
-      })
+    this.#takeUp(nonce)
       .catch((error) => {
         this.#context.logger.warn(
           { err: error },
-          "the signer's last nonce could not be read; nothing is sent before it is",
+          "the signer's open transactions could not be read; nothing is sent before they are",
         );
         return sleep(LOCKLESS_MS);
       })
@@ -272,11 +277,11 @@ export class Pipeline {
   /** Sends one batch with the first nonce that nobody has used. */
   async #sendNext(next: number): Promise<void> {
     let nonce = next;
-    while (nonce < this.#usedElsewhere) {
+    while (nonce < this.#usedElsewhere && this.#term !== null) {
       await this.#passOver(nonce);
       nonce += 1;
     }
-    if (!this.#stopping) await this.#sendBatch(nonce);
+    if (!this.#stopping && this.#term !== null) await this.#sendBatch(nonce);
   }
 
   /**
@@ -310,17 +315,17 @@ export class Pipeline {
     const jobs = items.flatMap(({ job }) => job ?? []);
     const recorded = await this.#record(row, jobs);
     if (recorded === "stopping") return refuse(items, new NotSent("the gateway stopped"));
-    this.#nextNonce = nonce + 1;
     if (recorded === "taken") {
       for (const item of items) this.#queue.push(item);
       return;
     }
+    this.#nextNonce = nonce + 1;
     void this.#finish(row, new Map(items.entries()));
   }
 
   /**
    * Writes the transaction and the rows of its new jobs before anything is broadcast. A write whose answer is lost may have happened, so
-   * the very same row is tried until the database says. `taken`: another process recorded this nonce.
+   * the very same row is tried until the database says. `taken`: another process recorded this nonce, and what it recorded is taken up next.
    */
   async #record(row: OutboxRow, jobs: NewJob[]): Promise<"recorded" | "taken" | "stopping"> {
     const { outbox, logger } = this.#context;
@@ -334,6 +339,7 @@ export class Pipeline {
           const known = await outbox.variants(row.nonce).catch(() => null);
           if (known?.some(({ hash }) => hash === row.variants[0]?.hash)) return "recorded";
           if (known !== null) {
+            this.#term = null;
             logger.error({ nonce: row.nonce }, "another process recorded this nonce: does it have the same signer?");
             return "taken";
           }
@@ -349,16 +355,17 @@ export class Pipeline {
 
   /** Brings a recorded transaction to its end. Returns when the outcome is known, or when the process stops. */
   async #finish(row: OutboxRow, waiters: Waiters): Promise<void> {
-    const flight = { since: performance.now() };
-    this.#inFlight.add(flight);
+    const since = performance.now();
+    this.#inFlight.set(row.nonce, since);
     while (!(await this.#tryFinish(row, waiters))) await sleep(UNREAD_MS);
-    this.#gathering.observe(performance.now() - flight.since);
-    this.#inFlight.delete(flight);
+    this.#gathering.observe(performance.now() - since);
+    this.#inFlight.delete(row.nonce);
     this.#pump();
   }
 
-  /** Brings a transaction that a reorganisation took back to its end, for whoever waits for what its mined variant did not have. */
-  #again(row: OutboxRow): Promise<void> {
+  /** Brings an open row to its end, for whoever waits for what its mined variant did not have, if a reorganisation took that back. */
+  async #again(row: OutboxRow): Promise<void> {
+    if (this.#inFlight.has(row.nonce)) return;
     const waiters = this.#leftOver.get(row.nonce)?.waiters ?? new Map();
     this.#leftOver.delete(row.nonce);
     return this.#finish(row, waiters);

@@ -17,8 +17,13 @@ afterEach(() => world.endPipelines());
 afterAll(() => world.close());
 
 /** Ends a process that has put the operation on record, without having broadcast it. Returns the transaction. */
-const endWithout = async ({ pipeline, head, outbox }: Awaited<ReturnType<World["start"]>>, operation: Operation) => {
-  await pipeline.stop(1_000);
+const endWithout = async (process: Awaited<ReturnType<World["start"]>>, operation: Operation) => {
+  await process.pipeline.stop(1_000);
+  return recordOnly(process, operation);
+};
+
+/** Puts the operation on record with the signer's next nonce, without broadcasting it. Returns the transaction. */
+const recordOnly = async ({ head, outbox }: Awaited<ReturnType<World["start"]>>, operation: Operation) => {
   const operations = [operation];
   const nonce = await world.node.getTransactionCount({ address: account.address });
   const context = {
@@ -122,6 +127,19 @@ describe("one process a signer", () => {
     // A reply names this transaction before it is recorded.
     expect(await signed).toBe((await mined).hash);
     await outbox.markMined(nonce, keccak256(foreign), 1, null);
+  });
+
+  it.each([
+    ["is found as its nonce is taken", 0],
+    ["is found once the signer's lock is held again", 1],
+  ])("what another process recorded and never sent %s, and is mined", async (_, terms) => {
+    const process = await world.start();
+    await process.pipeline.submit(lock(process.head)).mined;
+    const hash = await recordOnly(process, lock(process.head));
+    world.term += terms;
+    expect((await process.pipeline.submit(lock(process.head)).mined).status).toBe("mined");
+    expect((await world.node.getTransactionReceipt({ hash })).status).toBe("success");
+    await vi.waitFor(async () => expect(await process.outbox.open()).toEqual([]), { timeout: 60_000, interval: 50 });
   });
 
   it("nothing is sent that could not be recorded; it is mined once it could", async () => {
