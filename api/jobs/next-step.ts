@@ -1,7 +1,8 @@
 /**
  * What happens next to a job after its lock was sent. The request that runs a job and the sweep over unfinished jobs both ask this table, with
- * what the job's row, the chain and the clock say; `JobEnding` (job-ending.ts) does the step and asks again. Times are chain time from the lock,
- * with the specification's windows; `…` repeats the line above.
+ * what the job's row, the chain and the clock say; `JobEnding` (job-ending.ts) does the step and asks again. A request that runs a job knows it as
+ * Locked: what the chain made of it instead, it learns when the chain refuses a step. Times are chain time from the lock, with the specification's
+ * windows; `…` goes on with the line above.
  *
  *   on chain      what the gateway knows                        time             step
  *   ------------  --------------------------------------------  ---------------  ----------------------------------------------------
@@ -10,24 +11,30 @@
  *   Locked,       the id is another wallet's or operator's job  any              close the row as `unlocked`
  *   Acknowledged  the client was refused: its time was over     < 120            wait until 120
  *                 …                                             ≥ 120            refund
- *                 the client was refused for another reason     any              fail, for that reason
- *                 an answer that nobody can have (not kept)     any              fail: answer_lost
- *                 an answer of the worker that has the job      < 150            settle
+ *                 the client was refused for another reason,    any              fail, for that reason
+ *                   or a claim found that it had waited for
+ *                   a process that is gone (db/jobs.ts)
+ *                 after a restart, answers are not kept         any              fail: answer_lost, with an answer or without
+ *                 an answer of the worker that has the job, or  < 150            settle
+ *                   of a first attempt that nobody
+ *                   acknowledged on chain
  *                 an answer of a later attempt than the         < 150            settle, once the worker's acknowledgement
  *                   chain has, which its worker acknowledged                       is mined
  *                 no answer that could be settled               < 135            ask the workers for it
- *                 … no worker has one                           < 120            fail: routing_failed, or answer_lost if a worker
- *                                                                                  had taken the job
+ *                 … no worker has one                           < 120            fail: answer_lost, or routing_failed if no worker
+ *                                                                                  is on record
  *                 … a worker is at work, or out of reach        < 120            wait
- *                 … none could be had, or it is too late        ≥ 120            refund
+ *                 … none could be had                           ≥ 120            refund
+ *                 no answer, or one that comes too late         ≥ 135, ≥ 150     refund
  *   Proven        the id is another wallet's or operator's job  any              close the row as `unlocked`
  *                 the proven answer, and a refusal              any              withdraw the refusal: the client can have the answer
  *                 the proven answer                             < 150            settle, if the prover signed it
  *                 …                                             until proof      wait: the worker finalizes its proof
  *                                                                 + 3,630
  *                 …                                             later            finalize
- *                 not the proven answer                         any              ask the worker that proved it
- *                 … it does not deliver: the worker withholds   proof < 2,700    wait
+ *                 not the proven answer, and answers are kept   any              ask the worker that proved it
+ *                 … it does not deliver, or answers are not     proof < 2,700    wait: the worker withholds its answer
+ *                     kept
  *                 …                                             proof ≥ 2,700    dispute the charge
  *   Settled       the worker's proof was charged, and its       any              ask the worker that proved it
  *                   answer is not here
@@ -37,6 +44,8 @@
  *   Failed        –                                             any              close the row as `failed`
  *   Refunded      –                                             any              close the row as `refunded`
  *   Disputed      –                                             any              wait: the arbiters or the contract's window end it
+ *
+ * A settlement that the chain refuses becomes a refusal (`worker_failed`) and is decided again, unless only its sender was refused.
  */
 import type { Address, Hex } from "viem";
 import { KEEP_PROVEN_SECONDS } from "../../protocol/dispatch.ts";
