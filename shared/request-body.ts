@@ -17,7 +17,7 @@ export class BodyRefused extends Error {
   }
 }
 
-/** A body of at most so many bytes is small. */
+/** A body that arrives in at most so many bytes is small. */
 export const SMALL_BODY = 64 * 1024;
 /** Of the budget, what small bodies always have to themselves. */
 const SMALL_SHARE = 1 / 4;
@@ -50,8 +50,8 @@ class Pace {
 
 const refusedPace = new Pace(REFUSED_RATE);
 
-/** `refuse`: gives the body up; null while its request is being answered. */
-type Body = { client: Client; bytes: number; refuse: (() => void) | null };
+/** `bytes`: what it takes now; `isLarge`: by what arrived. `refuse`: gives the body up; null while its request is being answered. */
+type Body = { client: Client; bytes: number; isLarge: boolean; refuse: (() => void) | null };
 type Client = { name: string; bytes: number; bodies: Set<Body>; pace: Pace };
 
 /**
@@ -89,9 +89,18 @@ export class BodyBudget {
       pace: new Pace(this.#rateEach),
     };
     this.#clients.set(name, client);
-    const body = { client, bytes: 0, refuse };
+    const body = { client, bytes: 0, isLarge: false, refuse };
     client.bodies.add(body);
     return body;
+  }
+
+  /** So many bytes of the body have arrived. */
+  arrive(body: Body, bytes: number): void {
+    if (bytes > SMALL_BODY && !body.isLarge) {
+      body.isLarge = true;
+      this.#large += body.bytes;
+    }
+    this.resize(body, bytes);
   }
 
   /** The body now takes so many bytes. One that was given up or closed no longer counts. */
@@ -99,9 +108,9 @@ export class BodyBudget {
     if (!body.client.bodies.has(body)) return;
     this.#count(body, bytes);
     const { client } = body;
-    while (client.bytes > this.#mostEach && this.#giveUp([client], 0));
-    while (this.#large > this.#most * (1 - SMALL_SHARE) && this.#giveUp(this.#byBytes(), SMALL_BODY));
-    while (this.#bytes > this.#most && this.#giveUp(this.#byBytes(), 0));
+    while (client.bytes > this.#mostEach && this.#giveUp([client]));
+    while (this.#large > this.#most * (1 - SMALL_SHARE) && this.#giveUp(this.#byBytes(), isLarge));
+    while (this.#bytes > this.#most && this.#giveUp(this.#byBytes()));
   }
 
   close(body: Body): void {
@@ -113,8 +122,7 @@ export class BodyBudget {
   }
 
   #count(body: Body, bytes: number): void {
-    const large = (size: number) => (size > SMALL_BODY ? size : 0);
-    this.#large += large(bytes) - large(body.bytes);
+    if (body.isLarge) this.#large += bytes - body.bytes;
     this.#bytes += bytes - body.bytes;
     body.client.bytes += bytes - body.bytes;
     body.bytes = bytes;
@@ -124,12 +132,12 @@ export class BodyBudget {
     return [...this.#clients.values()].sort((a, b) => b.bytes - a.bytes);
   }
 
-  /** Gives up the first client's largest body of more than `above` bytes that can be; false if there is none. */
-  #giveUp(clients: Iterable<Client>, above: number): boolean {
+  /** Gives up the first client's largest such body that can be; false if there is none. */
+  #giveUp(clients: Iterable<Client>, isSuch = (_body: Body) => true): boolean {
     for (const { bodies } of clients) {
       let largest: Body | undefined;
       for (const body of bodies) {
-        if (body.refuse !== null && body.bytes > above && body.bytes > (largest?.bytes ?? 0)) largest = body;
+        if (body.refuse !== null && isSuch(body) && body.bytes > (largest?.bytes ?? 0)) largest = body;
       }
       if (largest === undefined) continue;
       largest.refuse?.();
@@ -139,6 +147,8 @@ export class BodyBudget {
     return false;
   }
 }
+
+const isLarge = (body: Body): boolean => body.isLarge;
 
 /** `limit`: most bytes. `from`: whose share of the budget the body takes. */
 type BodyLimits = { limit: number; budget: BodyBudget; from: string };
@@ -162,8 +172,8 @@ export async function readRequestBody(
   const refused = Promise.withResolvers<never>();
   const body = budget.open(from, () => refused.reject(new BodyRefused("no_room", limit)));
   const arrival = new Arrival(request, limit, (size, piece) => {
-    budget.resize(body, size);
-    if (size > SMALL_BODY) body.client.pace.take(request, piece);
+    budget.arrive(body, size);
+    if (body.isLarge) body.client.pace.take(request, piece);
   });
   let bytes: Buffer;
   try {

@@ -23,6 +23,7 @@ import {
   streamAnswer,
   usageOf,
 } from "./completion.ts";
+import { takeBody } from "./json-body.ts";
 import { clientOf, setServiceHeaders } from "./request.ts";
 
 /** A reply waits this long for the hash of its settlement's transaction, never for its mining. */
@@ -48,9 +49,8 @@ type ChatDependencies = {
  */
 export function chatRoute(dependencies: ChatDependencies): RequestHandler {
   return async (request, response) => {
-    const body = parseChatBody(request.body);
+    const body = takeBody(request, parseChatBody);
     // Only what was understood is kept while the job runs.
-    request.body = undefined;
     request.kept.keep(sizeOf(body.request));
     const authorization = authorizationOf(request);
     const plan = planJob(dependencies.directory, clientOf(request).wallet, body, authorization);

@@ -9,6 +9,7 @@ import type { JobStore } from "../db/jobs.ts";
 import type { DisputeDesk } from "../disputes/desk.ts";
 import { type JobReader, readAnswer } from "../jobs/job-reader.ts";
 import { contentHash, jobId, txHash } from "../schemas/primitives.ts";
+import { takeBody } from "./json-body.ts";
 import { clientOf, setJobHeaders, validate } from "./request.ts";
 
 /** Body of `POST /v1/jobs/{job_id}/dispute`. */
@@ -66,7 +67,7 @@ type DisputeRoute = {
 export function disputeRoute({ reader, desk, store, cipher, arbitrationSeconds }: DisputeRoute): RequestHandler {
   return async (request, response) => {
     const { wallet } = clientOf(request);
-    const body = validate(disputeBodySchema, request.body);
+    const body = takeBody(request, (body) => validate(disputeBodySchema, body));
     const receivedHash = fromProofHash(body.received_output_hash) as Hex;
     const { job, stored, row } = await reader.get(String(request.params.job_id), wallet);
     const id = fromApiJobId(job.id) as Hex;

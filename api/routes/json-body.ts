@@ -1,6 +1,6 @@
 /** Reads the JSON body of a request: within bounds of bytes, of values, and of the time that it may take from everybody else. */
 import { createHash } from "node:crypto";
-import type { Request, RequestHandler } from "express";
+import type { Request, RequestHandler, Response } from "express";
 import { canonicalHash } from "../../shared/canonical-json.ts";
 import { whyUnreasonable } from "../../shared/json-shape.ts";
 import { BodyBudget, BodyRefused, type ReadBody, readRequestBody, SMALL_BODY } from "../../shared/request-body.ts";
@@ -15,7 +15,7 @@ import { Turns } from "./turns.ts";
 declare global {
   namespace Express {
     interface Request {
-      /** Set with the body: SHA-256 of its bytes where an authorization signs them, else of its canonical JSON, by which a repetition is known. */
+      /** Set with a chat request's body: SHA-256 of its bytes where an authorization signs them, else of its canonical JSON, by which a repetition is known. */
       bodyHash: Buffer;
       /** Set with the body: how many bytes are kept of it, and a wait during which it may be given up. */
       kept: Pick<ReadBody, "keep" | "whileWaiting">;
@@ -23,7 +23,10 @@ declare global {
   }
 }
 
+/** The largest chat request. */
 export const BODY_LIMIT = 4 * 1024 * 1024;
+/** The largest body of any other route: a sign-in with the signature of a contract wallet. */
+export const FORM_LIMIT = 32 * 1024;
 /** Bytes of all bodies that a gateway holds at once, and of one wallet's. */
 const BODIES_LIMIT = 32 * BODY_LIMIT;
 const WALLET_LIMIT = BODIES_LIMIT / 8;
@@ -83,29 +86,22 @@ async function freeCredits(balances: Pick<Balances, "current" | "read">, wallet:
 }
 
 /**
- * Reads request bodies: JSON of at most `limit` bytes. What cannot be read is `invalid_request`. Refuses bodies whose parts are so many or so
- * deep that looking at them would hold up everybody else. A body counts in the budget until its answer has been sent.
+ * Reads a chat request: JSON of at most `limit` bytes. What cannot be read is `invalid_request`. Refuses bodies whose parts are so many or so
+ * deep that looking at them would hold up everybody else.
  */
-export function readJson(bodies: Bodies, limit: (request: Request) => BodyLimit | Promise<BodyLimit>): RequestHandler {
+export function readChat(bodies: Bodies, limit: (request: Request) => BodyLimit | Promise<BodyLimit>): RequestHandler {
   return async (request, response, next) => {
     refuseOtherTypes(request);
     if (request.is("application/json")) {
-      const { bytes: most, refusal } = await limit(request);
-      const from = request.client?.wallet ?? addressOf(request);
-      const read = await readRequestBody(request, { limit: most, budget: bodies.budget, from }).catch((error) => {
-        throw refusal !== undefined && error instanceof BodyRefused && error.fault === "too_large" ? refusal : error;
-      });
-      if (response.closed) read.release();
-      else response.on("close", read.release);
-      const { bytes, keep, whileWaiting } = read;
-      request.kept = { keep, whileWaiting };
+      const { bytes, keep, whileWaiting } = await receive(bodies, request, response, await limit(request));
       const parse = () => {
         keep(bytes.length * PARSED);
-        const value = parseJson(bytes);
+        const value = parseChatJson(bytes);
         const isAuthorized = request.headers[AUTHORIZATION_HEADER] !== undefined;
         request.bodyHash = isAuthorized ? sha256(bytes) : canonicalHash(value);
         return value;
       };
+      const from = ownerOf(request);
       request.body =
         bytes.length <= SMALL_BODY ? parse() : await whileWaiting((signal) => bodies.turns.run(from, signal, parse));
     }
@@ -113,16 +109,79 @@ export function readJson(bodies: Bodies, limit: (request: Request) => BodyLimit 
   };
 }
 
+/** Reads the body of any other route, as `readChat` does: JSON of at most `FORM_LIMIT` bytes. */
+export function readForm(bodies: Bodies): RequestHandler {
+  return async (request, response, next) => {
+    refuseOtherTypes(request);
+    if (request.is("application/json")) {
+      const { bytes, keep } = await receive(bodies, request, response, { bytes: FORM_LIMIT });
+      keep(bytes.length * PARSED);
+      request.body = parseJson(bytes);
+    }
+    next();
+  };
+}
+
+/** What a route understands of a request's body. The body itself is forgotten, and no longer counts: the route may wait for long. */
+export function takeBody<T>(request: Request, read: (body: unknown) => T): T {
+  try {
+    return read(request.body);
+  } finally {
+    request.body = undefined;
+    // A request without a body has nothing to keep.
+    request.kept?.keep(0);
+  }
+}
+
+/** Whose share of all bodies a request's takes. */
+const ownerOf = (request: Request): string => request.client?.wallet ?? addressOf(request);
+
+/** Receives a body. It counts in the budget until its request has an answer. */
+async function receive(
+  bodies: Bodies,
+  request: Request,
+  response: Response,
+  { bytes: limit, refusal }: BodyLimit,
+): Promise<ReadBody> {
+  const limits = { limit, budget: bodies.budget, from: ownerOf(request) };
+  const read = await readRequestBody(request, limits).catch((error) => {
+    throw refusal !== undefined && error instanceof BodyRefused && error.fault === "too_large" ? refusal : error;
+  });
+  onceAnswered(response, () => {
+    request.body = undefined;
+    read.release();
+  });
+  const { keep, whileWaiting } = read;
+  request.kept = { keep, whileWaiting };
+  return read;
+}
+
+/** Calls back when a request has an answer, or its client has left. The answer itself can wait in its connection for minutes, behind earlier ones. */
+function onceAnswered(response: Response, callBack: () => void): void {
+  if (response.closed || response.writableEnded) return callBack();
+  const end = response.end.bind(response) as (...parts: unknown[]) => Response;
+  response.end = (...parts: unknown[]) => {
+    callBack();
+    return end(...parts);
+  };
+  response.on("close", callBack);
+}
+
 const sha256 = (bytes: Buffer) => createHash("sha256").update(bytes).digest();
 
+/** As `parseJson`, with all digits of a `seed`. */
+export function parseChatJson(bytes: Buffer): unknown {
+  return withExactSeed(parseJson(bytes), bytes);
+}
+
 /** Throws `invalid_request` that says where the text is no JSON, or what there is too much of. */
-export function parseJson(bytes: Buffer): unknown {
+function parseJson(bytes: Buffer): unknown {
   const reason = whyUnreasonable(bytes);
   if (reason !== null) throw new ApiError("invalid_request", `The body ${reason}.`);
   if (bytes.length === 0) return {};
   const text = new TextDecoder().decode(bytes);
   try {
-    return withExactSeed(JSON.parse(text), text);
+    return JSON.parse(text);
   } catch (error) {
     // The parser's message quotes the body; of it, only the place is passed on.
     const found = / at position (\d+)/.exec((error as Error).message)?.[1];
@@ -134,8 +193,8 @@ export function parseJson(bytes: Buffer): unknown {
   }
 }
 
-/** Reads `text` again where its `seed` is an integer that a double cannot hold: that becomes a bigint with all of its digits. */
-function withExactSeed(value: unknown, text: string): unknown {
+/** Reads a text again where its `seed` is an integer that a double cannot hold: that becomes a bigint with all of its digits. */
+function withExactSeed(value: unknown, text: Buffer): unknown {
   const { seed } = Object(value);
   if (!Number.isInteger(seed) || Number.isSafeInteger(seed)) return value;
   const seeds = new Map<unknown, bigint>();
@@ -144,7 +203,7 @@ function withExactSeed(value: unknown, text: string): unknown {
       seeds.set(this, BigInt(/^-?\d+$/.test(source) ? source : (one as number)));
     return one;
   };
-  const again = JSON.parse(text, note as Parameters<typeof JSON.parse>[1]);
+  const again = JSON.parse(new TextDecoder().decode(text), note as Parameters<typeof JSON.parse>[1]);
   return { ...again, seed: seeds.get(again) };
 }
 

@@ -26,6 +26,7 @@ import {
   setLowCreditThreshold,
   type WebhookContext,
 } from "../webhooks/receivers.ts";
+import { takeBody } from "./json-body.ts";
 import { inTurns } from "./read-turns.ts";
 import { clientOf, validate } from "./request.ts";
 
@@ -42,8 +43,8 @@ const answer =
 export function settingsRoutes(context: WebhookContext): Router {
   const show = async (wallet: Address) => ({ low_credit_threshold: await getLowCreditThreshold(context, wallet) });
 
-  const change = async (wallet: Address, _id: string, { body }: Request) => {
-    const settings = validate(settingsSchema, body);
+  const change = async (wallet: Address, _id: string, request: Request) => {
+    const settings = takeBody(request, (body) => validate(settingsSchema, body));
     await setLowCreditThreshold(context, wallet, settings.low_credit_threshold);
     return settings;
   };
@@ -89,17 +90,32 @@ export function deliveryRoutes(context: WebhookContext): Router {
     response.status(204).end();
   };
 
-  const change = answer(200, (wallet, id, { body }) =>
-    changeWebhook(context, wallet, id, validate(changedWebhookSchema, body)),
+  const change = answer(200, (wallet, id, request) =>
+    changeWebhook(
+      context,
+      wallet,
+      id,
+      takeBody(request, (body) => validate(changedWebhookSchema, body)),
+    ),
   );
-  const rotate = answer(200, (wallet, id, { body }) =>
-    rotateSecret(context, wallet, id, validate(rotationSchema, body)),
+  const rotate = answer(200, (wallet, id, request) =>
+    rotateSecret(
+      context,
+      wallet,
+      id,
+      takeBody(request, (body) => validate(rotationSchema, body)),
+    ),
   );
   const list = answer(200, (wallet, id, { query }) =>
     listDeliveries(context, wallet, id, validate(deliveriesQuerySchema, query)),
   );
-  const replayRange = answer(200, (wallet, id, { body }) =>
-    replayDeliveries(context, wallet, id, validate(replayRangeSchema, body)),
+  const replayRange = answer(200, (wallet, id, request) =>
+    replayDeliveries(
+      context,
+      wallet,
+      id,
+      takeBody(request, (body) => validate(replayRangeSchema, body)),
+    ),
   );
 
   const paced = sendPace();

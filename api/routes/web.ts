@@ -5,7 +5,6 @@ import { fileURLToPath } from "node:url";
 import express, { type ErrorRequestHandler, type RequestHandler, Router } from "express";
 import { isHex } from "viem";
 import { z } from "zod";
-import { SMALL_BODY } from "../../shared/request-body.ts";
 import { OWN_PATHS, PATHS } from "../../shared/web-paths.ts";
 import { requireSession, type Session, Sessions } from "../account/sessions.ts";
 import { ContractSignatures, Nonces, type SignInCheck, verifySignIn } from "../account/sign-in.ts";
@@ -13,7 +12,7 @@ import { quoted, WebError } from "../errors.ts";
 import type { Gateway } from "../gateway.ts";
 import { answerSeconds, type FoundJob } from "../jobs/job-reader.ts";
 import { jobRoutes } from "./jobs.ts";
-import { type Bodies, readJson } from "./json-body.ts";
+import { type Bodies, readForm, takeBody } from "./json-body.ts";
 import { burstLimit, noStore } from "./limits.ts";
 import { addressOf, inTheme, pathOf, validate } from "./request.ts";
 import { webAccountRoutes } from "./web-account.ts";
@@ -63,8 +62,7 @@ function webApi(gateway: Gateway, shared: Shared, shown: object): Router {
   const nonces = new Nonces(pool, config.MASTER_KEY, config.OTHER_MASTER_KEYS);
 
   const api = Router();
-  const smallBodies = readJson(shared.bodies, () => ({ bytes: SMALL_BODY }));
-  api.use(burstLimit(config.BURST_PER_SECOND), noStore, sameOriginOnly(origin), smallBodies);
+  api.use(burstLimit(config.BURST_PER_SECOND), noStore, sameOriginOnly(origin), readForm(shared.bodies));
   // Open to everybody, and each asks the node, some of them a dozen times.
   api.use("/session", burstLimit(Math.min(config.BURST_PER_SECOND, NODE_PER_SECOND)));
   api.use(["/tx", "/explorer"], burstLimit(Math.min(config.BURST_PER_SECOND, EXPLORED_PER_SECOND)));
@@ -114,7 +112,7 @@ function sessionRoutes({ sessions, ...check }: SignInCheck & { sessions: Session
   };
 
   const signIn: RequestHandler = async (request, response) => {
-    const signed = validate(signInSchema, request.body);
+    const signed = takeBody(request, (body) => validate(signInSchema, body));
     const wallet = await verifySignIn({ ...signed, from: addressOf(request) }, check);
     const earlier = sessions.token(request);
     if (earlier !== null) await sessions.close(earlier);

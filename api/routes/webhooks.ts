@@ -7,6 +7,7 @@ import {
   newWebhookSchema,
   type WebhookContext,
 } from "../webhooks/receivers.ts";
+import { takeBody } from "./json-body.ts";
 import { clientOf, validate, validateQuery } from "./request.ts";
 
 /** All webhooks are on one page. */
@@ -15,7 +16,7 @@ const noQuery = z.object({});
 /** `POST`, `GET` and `DELETE /v1/webhooks` (specification, "Endpoints"). Webhooks belong to the wallet, not to its key. */
 export function webhookRoutes(context: WebhookContext): Router {
   const create: RequestHandler = async (request, response) => {
-    const body = validate(newWebhookSchema, request.body);
+    const body = takeBody(request, (body) => validate(newWebhookSchema, body));
     response.status(201).json(await createWebhook(context, clientOf(request).wallet, body));
   };
 

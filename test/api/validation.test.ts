@@ -212,6 +212,15 @@ describe("a request body", () => {
     expect(response.headers.get("x-service-credits-remaining")).toBe("1000");
   });
 
+  it.each(["/v1/jobs/job_0/dispute", "/v1/webhooks"])("of more than 32 KiB for %s: 400", async (path) => {
+    const response = await client.api.post(path, { pad: "a".repeat(32 * 1024) });
+    expect(response.status).toBe(400);
+    expect(response.body.error).toMatchObject({
+      code: "invalid_request",
+      message: expect.stringMatching(/larger than 32 KiB/),
+    });
+  });
+
   it("with another charset than UTF-8: 400 that names it", async () => {
     const headers = { "content-type": "application/json; charset=utf-16" };
     const response = await client.api.send("POST", "/v1/chat/completions", headers, "{}");

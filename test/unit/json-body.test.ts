@@ -1,10 +1,12 @@
 /** Bodies of JSON as the gateway reads them: what is refused, when they are parsed, and how much is kept of them. */
+import { once } from "node:events";
+import { connect } from "node:net";
 import { brotliCompressSync } from "node:zlib";
 import express from "express";
 import { pino } from "pino";
 import { describe, expect, it } from "vitest";
 import { errorHandler } from "../../api/routes/errors.ts";
-import { Bodies, limitByCredits, readJson } from "../../api/routes/json-body.ts";
+import { Bodies, FORM_LIMIT, limitByCredits, readChat, readForm, takeBody } from "../../api/routes/json-body.ts";
 import { Turns } from "../../api/routes/turns.ts";
 import { canonicalHash } from "../../shared/canonical-json.ts";
 import { SMALL_BODY } from "../../shared/request-body.ts";
@@ -13,6 +15,20 @@ import { serve } from "./support/serve.ts";
 const MIB = 1024 * 1024;
 const WALLET = `0x${"11".repeat(20)}` as const;
 const CHEAPEST = { id: "small", tier: "lite", creditsPerRequest: 2 };
+
+/** Forms: `/` answers at once, `/wait` when `go` resolves, having read its body. */
+async function listenForForms(go: Promise<void>, bodies = new Bodies()): Promise<string> {
+  const app = express()
+    .use(readForm(bodies))
+    .post("/", (_request, response) => void response.json({}))
+    .post("/wait", async (request, response) => {
+      const read = takeBody(request, (body) => body);
+      await go;
+      response.json({ read, left: request.body });
+    })
+    .use(errorHandler("https://docs.example.com", pino({ level: "silent" })));
+  return serve(app);
+}
 
 /** Answers with what was read. `free`: the wallet's credits as they are remembered, and as the chain has them. */
 async function listen(free: [remembered: number, onChain: number] = [100, 100], bodies = new Bodies()) {
@@ -23,7 +39,7 @@ async function listen(free: [remembered: number, onChain: number] = [100, 100], 
       request.client = { wallet: WALLET, keyCreatedAt: new Date() };
       next();
     })
-    .use(readJson(bodies, limitByCredits({ models }, { current, read } as never)))
+    .use(readChat(bodies, limitByCredits({ models }, { current, read } as never)))
     .post("/", (request, response) => {
       response.json({ hash: request.bodyHash?.toString("hex"), held: bodies.budget.bytes });
     })
@@ -76,6 +92,50 @@ describe("a body", () => {
       expect(large.body.error).toMatchObject({ code: "insufficient_credits", details });
     }
     expect((await send(json(SMALL_BODY - 100))).status).toBe(200);
+  });
+});
+
+describe("the body of any other route than chat", () => {
+  const post = (url: string, body: string) =>
+    fetch(url, { method: "POST", headers: { "content-type": "application/json" }, body });
+
+  it("has at most 32 KiB", async () => {
+    const url = await listenForForms(Promise.resolve());
+    expect((await post(url, json(FORM_LIMIT - 100))).status).toBe(200);
+    const refused = await post(url, json(FORM_LIMIT));
+    expect(refused.status).toBe(400);
+    expect(await refused.text()).toMatch(/larger than 32 KiB/);
+  });
+
+  it("is forgotten once its route has read it, however long that waits", async () => {
+    const bodies = new Bodies();
+    const go = Promise.withResolvers<void>();
+    const url = await listenForForms(go.promise, bodies);
+    let most = 0;
+    const { open } = bodies.budget;
+    bodies.budget.open = (...parts) => {
+      most += 1;
+      return open.apply(bodies.budget, parts);
+    };
+    const waiting = Array.from({ length: 3 }, () => post(`${url}/wait`, json(1_000)));
+    await expect.poll(() => [most, bodies.budget.bytes]).toEqual([3, 0]);
+    go.resolve();
+    for (const answer of waiting) expect(await (await answer).json()).toEqual({ read: JSON.parse(json(1_000)) });
+  });
+
+  it("is forgotten when it has an answer that waits behind an earlier one", async () => {
+    const bodies = new Bodies();
+    const go = Promise.withResolvers<void>();
+    const { hostname, port } = new URL(await listenForForms(go.promise, bodies));
+    const requestTo = (path: string, body: string) =>
+      `POST ${path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+    const socket = connect(Number(port), hostname);
+    await once(socket, "connect");
+    socket.write(requestTo("/wait", "{}") + requestTo("/", json(20_000)) + requestTo("/", json(20_000)).slice(0, -1));
+    // Two bytes and most of the last body: the one between has an answer, which nobody has received.
+    await expect.poll(() => bodies.budget.bytes).toBe(json(20_000).length - 1);
+    socket.destroy();
+    go.resolve();
   });
 });
 

@@ -206,7 +206,7 @@ describe("the budget", () => {
       const body = budget.open(client, () => {
         lost[at] = true;
       });
-      budget.resize(body, size);
+      budget.arrive(body, size);
     }
     return lost;
   }
@@ -223,6 +223,22 @@ describe("the budget", () => {
     for (let wallet = 0; wallet < 20; wallet++) hold(budget, `wallet ${wallet}`, Array<number>(4).fill(4 * MIB));
     expect(budget.bytes).toBeLessThanOrEqual(96 * MIB);
     expect(hold(budget, "client", Array<number>(100).fill(SMALL_BODY))).not.toContain(true);
+  });
+
+  it("has that room for a body that is small as it arrives, and larger once it is parsed", () => {
+    const budget = new BodyBudget(128 * MIB, 16 * MIB);
+    for (let wallet = 0; wallet < 24; wallet++) {
+      const answered = budget.open(`wallet ${wallet}`, () => {});
+      budget.arrive(answered, 4 * MIB);
+      answered.refuse = null;
+    }
+    let isLost = false;
+    const small = budget.open("client", () => {
+      isLost = true;
+    });
+    budget.arrive(small, 30_000);
+    budget.resize(small, 90_000);
+    expect(isLost).toBe(false);
   });
 
   it("refuses what a body would take beyond it, and nothing of a request that is being answered", () => {

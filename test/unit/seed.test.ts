@@ -1,11 +1,13 @@
 /** A seed on its way from a client's body to a model server's: all 64 bits of it arrive. */
 import { describe, expect, it } from "vitest";
 import { parseChatBody } from "../../api/routes/chat-request.ts";
-import { parseJson } from "../../api/routes/json-body.ts";
+import { parseChatJson } from "../../api/routes/json-body.ts";
 import { chatRequestJson, dispatchSchema } from "../../protocol/dispatch.ts";
 
 const bodyWith = (seed: string, more = "") =>
-  parseJson(Buffer.from(`{"model":"m",${more}"seed": ${seed},"messages":[{"role":"user","content":"\\"seed\\": 1"}]}`));
+  parseChatJson(
+    Buffer.from(`{"model":"m",${more}"seed": ${seed},"messages":[{"role":"user","content":"\\"seed\\": 1"}]}`),
+  );
 
 /** What a model server is sent: over the gateway's dispatch, which is JSON too. */
 function atModelServer(body: unknown): string {
