@@ -1,4 +1,7 @@
-import { createHash, type Hash } from "node:crypto";
+import { createHash } from "node:crypto";
+
+/** Characters that are hashed at once: each call of the hash costs as much as some hundred of them. */
+const PIECE = 16_384;
 
 /**
  * SHA-256 of a parsed JSON value, however its text was written: white space, escapes and the order of an object's fields do not count, and 1.0
@@ -6,24 +9,30 @@ import { createHash, type Hash } from "node:crypto";
  */
 export function canonicalHash(value: unknown): Buffer {
   const hash = createHash("sha256");
-  write(hash, value);
-  return hash.digest();
+  let piece = "";
+  write(value, (text) => {
+    piece += text;
+    if (piece.length < PIECE) return;
+    hash.update(piece);
+    piece = "";
+  });
+  return hash.update(piece).digest();
 }
 
-function write(hash: Hash, value: unknown): void {
+function write(value: unknown, add: (text: string) => void): void {
   if (Array.isArray(value)) {
-    hash.update("[");
+    add("[");
     for (const [at, entry] of value.entries()) {
-      if (at > 0) hash.update(",");
-      write(hash, entry);
+      if (at > 0) add(",");
+      write(entry, add);
     }
-    hash.update("]");
+    add("]");
   } else if (typeof value === "object" && value !== null) {
-    hash.update("{");
+    add("{");
     for (const [at, name] of Object.keys(value).sort().entries()) {
-      hash.update(`${at > 0 ? "," : ""}${JSON.stringify(name)}:`);
-      write(hash, (value as Record<string, unknown>)[name]);
+      add(`${at > 0 ? "," : ""}${JSON.stringify(name)}:`);
+      write((value as Record<string, unknown>)[name], add);
     }
-    hash.update("}");
-  } else hash.update(typeof value === "bigint" ? String(value) : JSON.stringify(value));
+    add("}");
+  } else add(typeof value === "bigint" ? String(value) : JSON.stringify(value));
 }

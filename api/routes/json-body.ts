@@ -35,10 +35,13 @@ const WALLET_RATE = 16 * 1024 * 1024;
 /** A parsed body takes at most so many times its bytes: two for each character, and what each value costs. */
 const PARSED = 3;
 
+/** A body of at most so many bytes and values is parsed, hashed and looked at within a millisecond. */
+const QUICK = { bytes: SMALL_BODY, values: 1_000 };
+
 /** What all bodies of a gateway share. */
 export class Bodies {
   readonly budget = new BodyBudget(BODIES_LIMIT, WALLET_LIMIT, WALLET_RATE);
-  /** Large bodies are parsed one at a time, in a quarter of the event loop's time. */
+  /** Bodies that take longer than a quick one are parsed one at a time, in a quarter of the event loop's time. */
   readonly turns = new Turns(3);
 }
 
@@ -102,21 +105,23 @@ export function readChat(bodies: Bodies, limit: (request: Request) => BodyLimit 
         return value;
       };
       const from = ownerOf(request);
-      request.body =
-        bytes.length <= SMALL_BODY ? parse() : await whileWaiting((signal) => bodies.turns.run(from, signal, parse));
+      request.body = isQuick(bytes) ? parse() : await whileWaiting((signal) => bodies.turns.run(from, signal, parse));
     }
     next();
   };
 }
 
-/** Reads the body of any other route, as `readChat` does: JSON of at most `FORM_LIMIT` bytes. */
+const isQuick = (bytes: Buffer): boolean =>
+  bytes.length <= QUICK.bytes && whyUnreasonable(bytes, QUICK.values) === null;
+
+/** Reads the body of any other route, as `readChat` does: JSON of at most `FORM_LIMIT` bytes, and of so few values that it is quick to parse. */
 export function readForm(bodies: Bodies): RequestHandler {
   return async (request, response, next) => {
     refuseOtherTypes(request);
     if (request.is("application/json")) {
       const { bytes, keep } = await receive(bodies, request, response, { bytes: FORM_LIMIT });
       keep(bytes.length * PARSED);
-      request.body = parseJson(bytes);
+      request.body = parseJson(bytes, QUICK.values);
     }
     next();
   };
@@ -175,8 +180,8 @@ export function parseChatJson(bytes: Buffer): unknown {
 }
 
 /** Throws `invalid_request` that says where the text is no JSON, or what there is too much of. */
-function parseJson(bytes: Buffer): unknown {
-  const reason = whyUnreasonable(bytes);
+function parseJson(bytes: Buffer, maxValues?: number): unknown {
+  const reason = whyUnreasonable(bytes, maxValues);
   if (reason !== null) throw new ApiError("invalid_request", `The body ${reason}.`);
   if (bytes.length === 0) return {};
   const text = new TextDecoder().decode(bytes);

@@ -1,4 +1,5 @@
 /** Bodies of JSON as the gateway reads them: what is refused, when they are parsed, and how much is kept of them. */
+import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { brotliCompressSync } from "node:zlib";
@@ -107,6 +108,15 @@ describe("the body of any other route than chat", () => {
     expect(await refused.text()).toMatch(/larger than 32 KiB/);
   });
 
+  it("has at most 1,000 values", async () => {
+    const url = await listenForForms(Promise.resolve());
+    const body = (values: number) => JSON.stringify({ x: [Array(values).fill(1), Array(values).fill(1)] });
+    expect((await post(url, body(490))).status).toBe(200);
+    const refused = await post(url, body(510));
+    expect(refused.status).toBe(400);
+    expect(await refused.text()).toMatch(/more than 1,000 values/);
+  });
+
   it("is forgotten once its route has read it, however long that waits", async () => {
     const bodies = new Bodies();
     const go = Promise.withResolvers<void>();
@@ -139,6 +149,26 @@ describe("the body of any other route than chat", () => {
   });
 });
 
+it("a chat request of many values waits for its turn, however few bytes it has", async () => {
+  const bodies = new Bodies();
+  const send = await listen([100, 100], bodies);
+  const values = (count: number) => JSON.stringify({ x: [Array(count).fill(1), Array(count).fill(1)] });
+  const turn = Promise.withResolvers<void>();
+  const { run } = bodies.turns;
+  let turns = 0;
+  bodies.turns.run = async (...parts) => {
+    turns += 1;
+    await turn.promise;
+    return run.apply(bodies.turns, parts) as never;
+  };
+  expect((await send(values(400))).status).toBe(200);
+  expect(turns).toBe(0);
+  const waits = send(values(900));
+  await expect.poll(() => turns).toBe(1);
+  turn.resolve();
+  expect((await waits).status).toBe(200);
+});
+
 describe("a request that is repeated", () => {
   const named = { "idempotency-key": "one" };
 
@@ -158,6 +188,12 @@ describe("a request that is repeated", () => {
     const hashOf = async (text: string) => (await send(text, { "x-service-authorization": "x" })).body.hash;
     expect(await hashOf('{"a":1}')).toBe("015abd7f5cc57a2dd94b7590f04ad8084273905ee33ec5cebeae62276a97f862");
     expect(await hashOf('{"a": 1}')).not.toBe(await hashOf('{"a":1}'));
+  });
+
+  it("is known by the same hash, however long its texts and lists are", () => {
+    const body = { a: "é".repeat(40_000), b: Array.from({ length: 900 }, (_, i) => `${i}`.repeat(50)) };
+    const whole = createHash("sha256").update(JSON.stringify(body)).digest();
+    expect(canonicalHash(body)).toEqual(whole);
   });
 
   it("tells integers apart that a double cannot", () => {
