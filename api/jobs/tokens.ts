@@ -39,6 +39,8 @@ export class TokenizerBusy extends Error {
   override name = "TokenizerBusy";
 }
 
+const tooMany = () => new TokenizerBusy("too many prompts wait to be counted");
+
 type Count = { wallet: string; task: Texts; done: PromiseWithResolvers<number> };
 
 /**
@@ -52,13 +54,15 @@ export class TokenCounter {
   #lastId = 0;
   #thread: Worker | undefined;
 
-  /** Tokens of all texts; when they are more than `limit`, any number above it. Rejects with TokenizerBusy when too many wait, and when `signal` aborts. */
+  /**
+   * Tokens of all texts; when they are more than `limit`, any number above it. Rejects when `signal` aborts, and with TokenizerBusy when too many
+   * prompts of the wallet wait. A full queue gives up the newest prompt of the wallet that has most in it, also after it was taken.
+   */
   async count(wallet: string, task: Texts, signal: AbortSignal): Promise<number> {
     signal.throwIfAborted();
     const own = this.#waiting.get(wallet) ?? [];
-    if (this.#size >= MOST_WAITING || own.length >= WALLET_WAITING) {
-      throw new TokenizerBusy("too many prompts wait to be counted");
-    }
+    if (own.length >= WALLET_WAITING) throw tooMany();
+    if (this.#size >= MOST_WAITING) this.#makeRoom(own.length);
     const count = { wallet, task, done: Promise.withResolvers<number>() };
     own.push(count);
     this.#waiting.set(wallet, own);
@@ -90,6 +94,15 @@ export class TokenCounter {
       this.#running.set(this.#lastId, count);
       this.#send({ id: this.#lastId, ...count.task });
     }
+  }
+
+  /** Gives up the newest prompt of the wallet that has most. Throws if the newcomer's wallet would then have as many. */
+  #makeRoom(own: number): void {
+    let most: Count[] = [];
+    for (const counts of this.#waiting.values()) if (counts.length > most.length) most = counts;
+    const newest = most.length > own + 1 ? most.at(-1) : undefined;
+    if (newest === undefined) throw tooMany();
+    this.#drop(newest, tooMany());
   }
 
   #send(task: Task): void {

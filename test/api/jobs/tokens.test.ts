@@ -220,6 +220,20 @@ describe("counting prompts", () => {
     expect(await modest).toBe(1);
   });
 
+  it("has room for a newcomer when a few wallets have filled it: they give up their newest", async () => {
+    const crowded = new TokenCounter();
+    const ask = (wallet: string) => crowded.count(wallet, hello, STAYS);
+    const greedy = Array.from({ length: 20 * 64 }, (_, i) => ask(`0x${i % 20}`));
+    const outcomes = Promise.allSettled(greedy);
+    const modest = Promise.all(Array.from({ length: 10 }, () => ask("modest")));
+    expect(await modest).toEqual(Array<number>(10).fill(1));
+    const counted = (await outcomes).map(({ status }) => status === "fulfilled");
+    expect(counted.filter((isCounted) => isCounted).length).toBeGreaterThan(900);
+    // The oldest of each are kept.
+    expect(counted.slice(0, 20 * 40)).not.toContain(false);
+    await crowded.stop();
+  });
+
   it("of an answer takes samples of a long one", () => {
     const text = "The answer goes on and on. ".repeat(8_000);
     const exact = countTokens(text);
