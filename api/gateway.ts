@@ -30,6 +30,7 @@ import { bindToDeployment, reencrypt, startHousekeeping } from "./db/upkeep.ts";
 import { DisputeCloser } from "./disputes/closer.ts";
 import { DisputeDesk } from "./disputes/desk.ts";
 import { type JobContext, signAccess } from "./jobs/context.ts";
+import { EarlierAnswers } from "./jobs/earlier-answers.ts";
 import { RunningJobs } from "./jobs/job.ts";
 import { JobEnding } from "./jobs/job-ending.ts";
 import { JobReader } from "./jobs/job-reader.ts";
@@ -316,7 +317,16 @@ export async function startGateway(
     jobReader,
     webhooks,
     metrics,
-    chat: { jobs, directory, idempotency, reader: pool, docsUrl: config.DOCS_URL, runs, phase },
+    chat: {
+      jobs,
+      directory,
+      idempotency,
+      earlier: new EarlierAnswers(jobs),
+      reader: pool,
+      docsUrl: config.DOCS_URL,
+      runs,
+      phase,
+    },
     desk,
     phase,
     stop,

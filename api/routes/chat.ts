@@ -4,7 +4,7 @@ import { newJobId, toApiJobId } from "../../protocol/job-id.ts";
 import { lineJson } from "../../shared/line-json.ts";
 import { describeSpan, markFailed } from "../../shared/tracing.ts";
 import type { Directory } from "../chain/directory.ts";
-import type { EarlierClaim, IdempotencyStore } from "../db/idempotency.ts";
+import type { IdempotencyStore } from "../db/idempotency.ts";
 import type { StoredJob } from "../db/jobs.ts";
 import type { Reader } from "../db/pool.ts";
 import { ApiError, unavailable } from "../errors.ts";
@@ -12,6 +12,7 @@ import { admit, idTaken, type PlannedJob, planJob, type RequestAuthorization } f
 import { Answer, SentText } from "../jobs/answer.ts";
 import { AUTHORIZATION_HEADER, parseAuthorization, unauthorizable } from "../jobs/authorization.ts";
 import type { JobContext } from "../jobs/context.ts";
+import { cameToNothing, claimLasts, type EarlierAnswers } from "../jobs/earlier-answers.ts";
 import { type CompletedJob, JobRun, type RunningJobs, Timings } from "../jobs/job.ts";
 import { readAnswer, withSettlements } from "../jobs/job-reader.ts";
 import { type ChatBody, parseChatBody, sizeOf } from "./chat-request.ts";
@@ -35,6 +36,7 @@ type ChatDependencies = {
   jobs: JobContext;
   directory: Directory;
   idempotency: IdempotencyStore;
+  earlier: EarlierAnswers;
   /** The gateway's tables. */
   reader: Reader;
   docsUrl: string;
@@ -92,7 +94,7 @@ async function answerOnce(
   asked: AskedChat,
   { key, jobId: chosen }: Once,
 ): Promise<void> {
-  const { jobs, idempotency } = dependencies;
+  const { jobs, idempotency, earlier } = dependencies;
   const { body, request, response } = asked;
   const { wallet } = asked.plan;
   const isUsed = async () => chosen !== null && (await jobs.store.find(chosen)) !== null;
@@ -118,7 +120,8 @@ async function answerOnce(
       throw idTaken(jobId);
     }
     const isClaimed = () => idempotency.isClaimed(wallet, key, claim.jobId);
-    const job = await request.kept.whileWaiting((signal) => earlierAnswer(jobs, claim, isClaimed, signal));
+    const repetition = { ...claim, wallet, isClaimed };
+    const job = await request.kept.whileWaiting((signal) => earlier.wait(repetition, signal));
     if (job !== null) {
       const [shown = job] = await withSettlements(dependencies.reader, [job]);
       return replayAnswer(jobs, shown, body, response);
@@ -134,7 +137,7 @@ async function answerOnce(
  * Client libraries hang up at their timeout and send the same bytes again: their user pays once.
  */
 async function answerOrJoin(dependencies: ChatDependencies, asked: AskedChat): Promise<void> {
-  const { jobs, runs } = dependencies;
+  const { jobs, runs, earlier } = dependencies;
   const { plan, body, request, response } = asked;
   const repeated = { wallet: plan.wallet, bodyHash: request.bodyHash };
   const joined = await jobs.abandoned.take(repeated);
@@ -142,8 +145,9 @@ async function answerOrJoin(dependencies: ChatDependencies, asked: AskedChat): P
   const run = runs.find(joined);
   if (run !== undefined) return serve(dependencies, run, asked);
   // Another gateway runs the job, or it is over. Its row is there once its lock is recorded.
-  const claim = { jobId: joined, ageMs: claimLasts(jobs.times) - jobs.times.lock * 1000 };
-  const waiting = request.kept.whileWaiting((signal) => earlierAnswer(jobs, claim, async () => true, signal));
+  const ageMs = claimLasts(jobs.times) - jobs.times.lock * 1000;
+  const repetition = { jobId: joined, ageMs, wallet: plan.wallet, isClaimed: async () => true };
+  const waiting = request.kept.whileWaiting((signal) => earlier.wait(repetition, signal));
   const job = await waiting.catch(async (error) => {
     // This client has left, too: its next repetition can join.
     await jobs.abandoned.add(repeated, joined);
@@ -316,14 +320,6 @@ function apiErrorOf(error: unknown): ApiError {
 
 // ---------------------------------------------------------------- repeated requests
 
-const POLL_MS = 100;
-/**
- * A claimed job without a row belongs to a process that ended, once the waits for credits and for the lock are over by this many seconds.
- * The row is written with the lock's transaction: before it come the reads of balances and the wait for a batch. A claim that is given up
- * earlier lets an answer be paid twice.
- */
-const UNRECORDED_SECONDS = 20;
-const claimLasts = ({ lock }: JobContext["times"]): number => (2 * lock + UNRECORDED_SECONDS) * 1000;
 const KEY_FORMAT = /^[\x21-\x7e]{1,255}$/;
 
 export function idempotencyKey(request: Request): string | null {
@@ -335,38 +331,6 @@ export function idempotencyKey(request: Request): string | null {
     });
   }
   return key;
-}
-
-/** Whether the chain has the end of a job that nobody was charged for: its key is free, for any body. */
-const cameToNothing = ({ state }: StoredJob) => state === "failed" || state === "refunded" || state === "unlocked";
-
-/**
- * Waits until an earlier request's job has its answer. Null: it came to nothing, and the request may run anew. `isClaimed`: whether the
- * earlier request still has the key, which it gives free when it ends without a lock. Rejects when `signal` aborts.
- */
-export async function earlierAnswer(
-  context: JobContext,
-  { jobId, ageMs }: EarlierClaim,
-  isClaimed: () => Promise<boolean>,
-  signal: AbortSignal,
-): Promise<StoredJob | null> {
-  const { completion, inclusion, lock } = context.times;
-  const started = Date.now();
-  const lost = started - ageMs + claimLasts(context.times);
-  for (;;) {
-    signal.throwIfAborted();
-    const job = await context.store.find(jobId);
-    if (job === null && (Date.now() > lost || !(await isClaimed()))) return null;
-    // An answer of a refused job is charged only if its worker proved it: the chain decides.
-    if (job?.state === "settled" || (job?.state === "settling" && job.failure === null)) return job;
-    if (job !== null && cameToNothing(job)) return null;
-    if (Date.now() - started > (completion + inclusion + lock) * 1000) {
-      throw new ApiError("conflict", `The first of these requests is not over: follow ${toApiJobId(jobId)}.`, {
-        details: { job_id: toApiJobId(jobId) },
-      });
-    }
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
-  }
 }
 
 /** Sends an earlier answer again, plain or streamed as this request asks, with the headers of its job. Its reasoning was not kept. */

@@ -1,23 +1,32 @@
 /** A second request with an Idempotency-Key: it waits for the first one's job as long as that can still be paid. */
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { JobContext } from "../../api/jobs/context.ts";
-import { earlierAnswer } from "../../api/routes/chat.ts";
+import { EarlierAnswers } from "../../api/jobs/earlier-answers.ts";
 import { newJobId } from "../../protocol/job-id.ts";
 
 const jobId = newJobId();
 const settled = { jobId, state: "settled", failure: null };
 let row: object | null;
 let claimed: boolean;
+let reads: number;
 const context = {
   times: { completion: 120, inclusion: 30, lock: 20 },
-  store: { find: async () => row },
+  store: {
+    find: async () => {
+      reads += 1;
+      return row;
+    },
+  },
 } as unknown as JobContext;
 let waiting: AbortController;
-const ask = (ageMs = 0) => earlierAnswer(context, { jobId, ageMs }, async () => claimed, waiting.signal);
+let answers: EarlierAnswers;
+const ask = (ageMs = 0, id = jobId) =>
+  answers.wait({ jobId: id, ageMs, wallet: "0x01", isClaimed: async () => claimed }, waiting.signal);
 
 beforeEach(() => {
   vi.useFakeTimers();
-  [row, claimed] = [null, true];
+  [row, claimed, reads] = [null, true, 0];
+  answers = new EarlierAnswers(context);
   waiting = new AbortController();
 });
 afterEach(() => void vi.useRealTimers());
@@ -62,4 +71,50 @@ it("a request whose client left, or whose body was given up, waits no longer", a
   waiting.abort(new Error("given up"));
   await vi.advanceTimersByTimeAsync(1_000);
   await refused;
+});
+
+it("repetitions of one request share the reads of its job, and each gets the answer", async () => {
+  const asked = Array.from({ length: 16 }, () => ask());
+  await vi.advanceTimersByTimeAsync(5_000);
+  // A first look each, and ten a second together.
+  expect(reads).toBeLessThan(16 + 60);
+  row = settled;
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(await Promise.all(asked)).toEqual(Array(16).fill(settled));
+});
+
+it("a wallet's seventeenth repetition is told when to come again, and one with an answer has it", async () => {
+  const asked = Promise.allSettled(Array.from({ length: 16 }, () => ask(0, newJobId())));
+  await vi.advanceTimersByTimeAsync(0);
+  const details = { job_id: expect.stringMatching(/^job_/), retry_after: 5 };
+  await expect(ask()).rejects.toMatchObject({ code: "conflict", details });
+  row = settled;
+  expect(await ask()).toBe(settled);
+  await vi.advanceTimersByTimeAsync(1_000);
+  await asked;
+  row = null;
+  // All others have left: there is room again.
+  const next = ask();
+  await vi.advanceTimersByTimeAsync(1_000);
+  row = settled;
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(await next).toBe(settled);
+});
+
+it("nothing is read any more once nobody waits", async () => {
+  const left = expect(ask()).rejects.toThrow("left");
+  await vi.advanceTimersByTimeAsync(1_000);
+  waiting.abort(new Error("left"));
+  await left;
+  const before = reads;
+  await vi.advanceTimersByTimeAsync(5_000);
+  expect(reads).toBeLessThanOrEqual(before + 1);
+});
+
+it("a repetition is sent to the job when that is not over in its time", async () => {
+  const job = { job_id: expect.stringMatching(/^job_/) };
+  row = { jobId, state: "locked", failure: null };
+  const late = expect(ask()).rejects.toMatchObject({ code: "conflict", details: job });
+  await vi.advanceTimersByTimeAsync(171_000);
+  await late;
 });
