@@ -2,24 +2,28 @@
 import { once } from "node:events";
 import type { Logger } from "pino";
 import type { Address, Hex } from "viem";
-import { type ChatRequest, JobErrorCode, needsOf, RefusalCode } from "../../protocol/dispatch.ts";
-import type { DecodedRevert } from "../../protocol/events.ts";
+import { JobErrorCode, needsOf, RefusalCode } from "../../protocol/dispatch.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
-import { ChainStatus } from "../../protocol/job-status.ts";
 import { inSpan, markFailed } from "../../shared/tracing.ts";
-import type { Model, RegisteredWorker } from "../chain/directory.ts";
-import { accountIn, eventOf, lockAuthorizedOperation, lockOperation, type Outcome } from "../chain/operations.ts";
-import { NotSent } from "../chain/pipeline.ts";
+import type { RegisteredWorker } from "../chain/directory.ts";
 import { INCIDENTS, incidentCode } from "../db/incidents.ts";
 import { JobLost } from "../db/jobs.ts";
 import { ApiError, unavailable } from "../errors.ts";
-import { insufficientCredits, lockError, noWorkers } from "./admission.ts";
+import { insufficientCredits, noWorkers } from "./admission.ts";
 import { Answer } from "./answer.ts";
 import { type Answered, runAttempt } from "./attempt.ts";
-import type { SignedAuthorization } from "./authorization.ts";
 import type { JobContext } from "./context.ts";
 import { type EndingJob, type Settling, takenOver } from "./job-ending.ts";
+import { type JobInput, type Lock, lockCredits, lockedJob } from "./lock.ts";
 import type { Refusal } from "./next-step.ts";
+import {
+  contextExceeded,
+  failedAtModel,
+  jobTimeout,
+  modelServersFailed,
+  requestRefused,
+  workerBrokeOff,
+} from "./refusals.ts";
 import { judge, knowsTime } from "./verdict.ts";
 import type { CompletedEvent } from "./worker-client.ts";
 
@@ -36,33 +40,12 @@ const VERDICT_MS = 10_000;
 /** While an offer may still be taken, the chain is asked this often whether its worker has proven an answer. */
 const LOOK_MS = 250;
 
-type JobInput = {
-  jobId: Hex;
-  wallet: Address;
-  model: Model;
-  request: ChatRequest;
-  /** To be locked. */
-  credits: number;
-  /**
-   * Until when (ms since the epoch) a repetition under the request's key waits for this job's row; null for a request without a key. Such a job
-   * ends soon after its clients have left.
-   */
-  claimedUntil: number | null;
-  /** Of a wallet with an authorization key: what that key signed. */
-  authorization: SignedAuthorization | null;
-  /** Takes note of how long each stage took: `prepare`, `lock`, `first-token`, `answer`, `record`. */
-  timings: Timings;
-};
-
-/** A mined lock. `lockedAt` is chain time; `free` the wallet's balance after it. */
-export type Lock = { escrowTx: Hex; lockedAt: number; credits: number; free: number };
-
 /** A completed job, its settlement on the way. */
 export type CompletedJob = { worker: Address; completed: CompletedEvent; settling: Settling };
 
 /**
  * `locked`, then `firstToken`, then `completed`, the last two once the lock is in the job's row or after a second; each rejects with
- * the ApiError of the client's answer. The job runs to its end whether or not anybody still listens: proof and bill must be right.
+ * the ApiError of the client's answer. Several clients can follow one job; one under a key runs to its end whether or not anybody listens.
  */
 export class JobRun {
   readonly input: JobInput;
@@ -438,259 +421,4 @@ export class JobRun {
   }
 }
 
-/** A job that a request of this process runs, as `JobEnding` takes it: locked, and its worker's answer comes to this process or not at all. */
-function lockedJob({ jobId, wallet, model }: JobInput, lock: Lock, wasOffered: boolean): EndingJob {
-  const { lockedAt, credits } = lock;
-  const { creditsPerRequest, creditsPer1kTokens } = model;
-  return {
-    jobId,
-    wallet,
-    facts: {
-      refusal: null,
-      answer: null,
-      isDeliverable: true,
-      wasOffered,
-      asked: "none",
-      askingFor: 0,
-    },
-    chain: {
-      status: ChainStatus.Locked,
-      isOurs: true,
-      lockedAt,
-      worker: null,
-      attempt: 0,
-      proof: null,
-      finalizeFrom: null,
-      isAbsent: false,
-      credits,
-      creditsPerRequest,
-      creditsPer1kTokens,
-    },
-    askWorkers: async () => "none",
-  };
-}
-
-// ---------------------------------------------------------------- the lock
-
-/**
- * Locks a job's credits and waits for the lock to be mined. Rejects with the ApiError of the client's answer; after a rejection
- * nothing stays locked: a lock that is mined later is failed at once.
- */
-async function lockCredits(context: JobContext, input: JobInput): Promise<Lock> {
-  const { pipeline, head, times, store, operator, logger } = context;
-  const { jobId, wallet, model, request, credits, authorization, claimedUntil } = input;
-  if (pipeline.congested) {
-    throw unavailable("Too many jobs wait for the settlement chain; retry in a few seconds.", 5);
-  }
-  // The row comes with the lock's transaction, at most this much later. Without one by then, a repetition runs a job of its own.
-  if (claimedUntil !== null && Date.now() > claimedUntil - times.lock * 1000) {
-    throw unavailable("The request waited too long for the settlement chain; nothing is charged. Retry.", 5);
-  }
-  const wantedBy = head.time + times.lock;
-  const validUntil = authorization?.message.expiresAt ?? wantedBy;
-  const maxTokens = request.max_tokens;
-  const operation =
-    authorization === null
-      ? lockOperation({ jobId, wallet, model: model.number, maxTokens, maxCredits: credits, validUntil })
-      : lockAuthorizedOperation(authorization.message, authorization.signature, wantedBy);
-  const row = {
-    jobId,
-    wallet,
-    model: model.id,
-    tier: model.tier,
-    validUntil,
-    creditsLocked: credits,
-    // Reasoning uses it up, and is not kept.
-    maxTokens: needsOf(input.request).includes("reasoning") ? null : maxTokens,
-    repeatable: claimedUntil !== null,
-  };
-  const { mined } = pipeline.submit(operation, store.newJob(row));
-  input.timings.end("prepare");
-  let outcome: Outcome | "late";
-  try {
-    outcome = await Promise.race([mined, sleep(times.lock * 1000).then(() => "late" as const)]);
-  } catch (error) {
-    if (!(error instanceof NotSent)) throw error;
-    // Its row, if there is one, stays `locking`: whether its transaction was recorded is for the next process to find out.
-    throw new ApiError("service_unavailable", "The service is stopping; retry the request.", { cause: error });
-  }
-  if (outcome === "late") {
-    undoLateLock(context, input, mined);
-    const message = "The settlement chain did not confirm the escrow in time; nothing is charged. Retry.";
-    throw new ApiError("service_unavailable", message, { details: { job_id: toApiJobId(jobId), retry_after: 5 } });
-  }
-  if (outcome.status === "reverted") {
-    await noteRefusedLock(context, input, outcome.revert);
-    if (outcome.revert.name === "Job_MayNotLock") {
-      await operator
-        .refresh()
-        .catch((error) => logger.warn({ err: error }, "the operator's standing could not be read"));
-    }
-    throw lockError(context, input, outcome.revert);
-  }
-  return lockOf(outcome);
-}
-
-/** The lock that was mined. */
-function lockOf(outcome: Extract<Outcome, { status: "mined" }>): Lock {
-  const event = eventOf(outcome, "JobLocked");
-  if (event === undefined) throw new Error(`a lock was mined in ${outcome.hash} without its event`);
-  return {
-    escrowTx: outcome.hash,
-    lockedAt: outcome.blockTime,
-    credits: event.args.credits as number,
-    free: accountIn(event)?.free ?? 0,
-  };
-}
-
-/**
- * The chain refused the lock. If an id of ours exists on chain, it may be our own lock, whose receipt we never saw. Its
- * row stays unfinished, and recovery compares the two. An id that the client chose may be a job that runs elsewhere: it
- * is left alone.
- */
-async function noteRefusedLock({ store, rows }: JobContext, input: JobInput, { name }: DecodedRevert): Promise<void> {
-  const { jobId } = input;
-  if (name === "Job_AlreadyExists" && input.authorization === null) {
-    await store.refused({ jobId, reason: "cancelled", why: name });
-  } else await rows.neverLocked(jobId, name);
-}
-
-/** The client has its 503 already: a lock that still comes through must not keep its credits. */
-function undoLateLock(context: JobContext, input: JobInput, mined: Promise<Outcome>): void {
-  const log = context.logger.child({ jobId: toApiJobId(input.jobId) });
-  const refusal = { reason: "cancelled", why: "the lock was mined too late" } as const;
-  mined
-    .then(async (outcome) => {
-      if (outcome.status === "reverted") return noteRefusedLock(context, input, outcome.revert);
-      log.warn("a lock was mined after its request had been refused: it is failed");
-      await context.ending.refused(lockedJob(input, lockOf(outcome), false), refusal);
-    })
-    .catch((error) => log.error({ err: error }, "a late lock could not be undone now; the next sweep does it"));
-}
-
-/** 504; says where the refund can be followed while it is not mined. */
-function jobTimeout(
-  jobId: Hex,
-  { credits, refundTx, seconds }: { credits: number; refundTx: Hex | null; seconds: number },
-): ApiError {
-  const id = toApiJobId(jobId);
-  const refund =
-    refundTx === null ? `the refund is on its way: follow it at GET /v1/jobs/${id}` : "the credits are refunded";
-  const details = { job_id: id, credits_refunded: refundTx === null ? 0 : credits, refund_tx: refundTx };
-  return new ApiError("job_timeout", `No worker completed the job within ${seconds} seconds; ${refund}.`, { details });
-}
-
-/** 503 after a worker that did not finish what it had begun. */
-const workerBrokeOff = (): ApiError =>
-  new ApiError(
-    "service_unavailable",
-    "The worker broke off before the answer was complete; nothing is charged. Retry.",
-  );
-
-/** 422: the models are sound, so the same request would fail again. */
-const failedAtModel = (): ApiError =>
-  new ApiError(
-    "request_failed_at_model",
-    "The model server failed on this request, and it answers others; nothing is charged. Change the request: check the order of the " +
-      "messages' roles, simplify the JSON schema, or leave out optional parameters.",
-  );
-
-/** 503: the gateway's own tests failed, too. */
-const modelServersFailed = (): ApiError =>
-  unavailable("The model servers failed, not only on this request; nothing is charged. Retry in a few seconds.", 5);
-
-/** 400, which agents answer by shortening their history: the servers count tokens, and their templates', where the gateway estimates. */
-const contextExceeded = ({ id, contextWindow }: Model): ApiError =>
-  new ApiError(
-    "context_length_exceeded",
-    `The model server does not hold this conversation in ${id}'s window of ${contextWindow} tokens, with its own template and count; ` +
-      "nothing is charged. Shorten the conversation.",
-    { param: "messages" },
-  );
-
-/** 400: a model server knows best what it takes. */
-const requestRefused = (): ApiError =>
-  new ApiError(
-    "invalid_request",
-    "The model server did not take the request; nothing is charged. Shorten it, or leave out optional parameters.",
-  );
-
 const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms).unref());
-
-// ---------------------------------------------------------------- all jobs of a process
-
-/** Longest wait for clients that take their whole answers slowly. */
-const SLOW_CLIENT_MS = 10_000;
-
-/** The jobs that this process runs, from their lock to their mined settlement. */
-export class RunningJobs {
-  readonly #jobs = new Map<Hex, { run: JobRun; over: Promise<void> }>();
-  /** One for each client that is still connected: resolves when it is noted that it left. */
-  readonly #leaving = new Set<Promise<void>>();
-
-  get size(): number {
-    return this.#jobs.size;
-  }
-
-  has(jobId: Hex): boolean {
-    return this.#jobs.has(jobId);
-  }
-
-  /** The job, while a request can still join it here. */
-  find(jobId: Hex): JobRun | undefined {
-    return this.#jobs.get(jobId)?.run;
-  }
-
-  track(run: JobRun): void {
-    const { jobId } = run.input;
-    const over = run.completed
-      .then((job) => job.settling.done)
-      .catch(() => {}) // the run has logged it; here only the end counts
-      .then(() => void this.#jobs.delete(jobId));
-    this.#jobs.set(jobId, { run, over });
-  }
-
-  /** A client is connected until `left` resolves, when its leave is written down. */
-  connected(left: Promise<void>): void {
-    const leaving = left.then(() => void this.#leaving.delete(leaving));
-    this.#leaving.add(leaving);
-  }
-
-  /**
-   * Waits until the answers of now are whole, their charges in the jobs' rows, and it is noted that their clients have them; some may have
-   * failed. Whoever takes a job over fails it while its client counts as waiting.
-   */
-  async answered(): Promise<void> {
-    await Promise.allSettled([...this.#jobs.values()].map(({ run }) => run.completed));
-    await Promise.race([Promise.all(this.#leaving), sleep(SLOW_CLIENT_MS)]);
-  }
-
-  /** Waits until those of now are over, at most `timeoutMs`. */
-  async ended(timeoutMs: number): Promise<void> {
-    const deadline = new Promise<void>((resolve) => setTimeout(resolve, timeoutMs).unref());
-    await Promise.race([Promise.all([...this.#jobs.values()].map(({ over }) => over)), deadline]);
-  }
-}
-
-/** Where the time of one request went, for its client (`Server-Timing`) and for the benchmark. */
-export class Timings {
-  readonly #durations: [name: string, ms: number][] = [];
-  #since: number;
-
-  /** @param startedAt When the request arrived, `performance.now()`. */
-  constructor(startedAt = performance.now()) {
-    this.#since = startedAt;
-  }
-
-  /** Ends the stage that runs now under this name; the next one begins. */
-  end(name: string): void {
-    const now = performance.now();
-    this.#durations.push([name, now - this.#since]);
-    this.#since = now;
-  }
-
-  /** Value of a `Server-Timing` header (W3C Server Timing), milliseconds. */
-  header(): string {
-    return this.#durations.map(([name, ms]) => `${name};dur=${ms.toFixed(2)}`).join(", ");
-  }
-}

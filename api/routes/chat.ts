@@ -13,8 +13,10 @@ import { Answer, SentText } from "../jobs/answer.ts";
 import { AUTHORIZATION_HEADER, parseAuthorization, unauthorizable } from "../jobs/authorization.ts";
 import type { JobContext } from "../jobs/context.ts";
 import { cameToNothing, claimLasts, type EarlierAnswers } from "../jobs/earlier-answers.ts";
-import { type CompletedJob, JobRun, type RunningJobs, Timings } from "../jobs/job.ts";
+import { type CompletedJob, JobRun } from "../jobs/job.ts";
 import { readAnswer, withSettlements } from "../jobs/job-reader.ts";
+import type { RunningJobs } from "../jobs/running-jobs.ts";
+import { Timings } from "../jobs/timings.ts";
 import { type ChatBody, parseChatBody, sizeOf } from "./chat-request.ts";
 import {
   ChunkWriter,

@@ -1,7 +1,8 @@
 /** The jobs of a process: what a gateway waits for before it leaves them to others. */
 import type { Hex } from "viem";
 import { expect, it } from "vitest";
-import { type JobRun, RunningJobs } from "../../api/jobs/job.ts";
+import type { JobRun } from "../../api/jobs/job.ts";
+import { RunningJobs } from "../../api/jobs/running-jobs.ts";
 
 it("are answered when their charges are on record, and that their clients have the answers", async () => {
   const runs = new RunningJobs();

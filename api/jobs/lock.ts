@@ -1,0 +1,166 @@
+/** The lock of a job's credits: sent with the job's row, waited for, and undone if it is mined after its client was refused. */
+import type { Address, Hex } from "viem";
+import { type ChatRequest, needsOf } from "../../protocol/dispatch.ts";
+import type { DecodedRevert } from "../../protocol/events.ts";
+import { toApiJobId } from "../../protocol/job-id.ts";
+import { ChainStatus } from "../../protocol/job-status.ts";
+import type { Model } from "../chain/directory.ts";
+import { accountIn, eventOf, lockAuthorizedOperation, lockOperation, type Outcome } from "../chain/operations.ts";
+import { NotSent } from "../chain/pipeline.ts";
+import { ApiError, unavailable } from "../errors.ts";
+import { lockError } from "./admission.ts";
+import type { SignedAuthorization } from "./authorization.ts";
+import type { JobContext } from "./context.ts";
+import type { EndingJob } from "./job-ending.ts";
+import type { Timings } from "./timings.ts";
+
+export type JobInput = {
+  jobId: Hex;
+  wallet: Address;
+  model: Model;
+  request: ChatRequest;
+  /** To be locked. */
+  credits: number;
+  /**
+   * Until when (ms since the epoch) a repetition under the request's key waits for this job's row; null for a request without a key. Such a job
+   * ends soon after its clients have left.
+   */
+  claimedUntil: number | null;
+  /** Of a wallet with an authorization key: what that key signed. */
+  authorization: SignedAuthorization | null;
+  /** Takes note of how long each stage took: `prepare`, `lock`, `first-token`, `answer`, `record`. */
+  timings: Timings;
+};
+
+/** A mined lock. `lockedAt` is chain time; `free` the wallet's balance after it. */
+export type Lock = { escrowTx: Hex; lockedAt: number; credits: number; free: number };
+
+/**
+ * Locks a job's credits and waits for the lock to be mined. Rejects with the ApiError of the client's answer; after a rejection
+ * nothing stays locked: a lock that is mined later is failed at once.
+ */
+export async function lockCredits(context: JobContext, input: JobInput): Promise<Lock> {
+  const { pipeline, head, times, store, operator, logger } = context;
+  const { jobId, wallet, model, request, credits, authorization, claimedUntil } = input;
+  if (pipeline.congested) {
+    throw unavailable("Too many jobs wait for the settlement chain; retry in a few seconds.", 5);
+  }
+  // The row comes with the lock's transaction, at most this much later. Without one by then, a repetition runs a job of its own.
+  if (claimedUntil !== null && Date.now() > claimedUntil - times.lock * 1000) {
+    throw unavailable("The request waited too long for the settlement chain; nothing is charged. Retry.", 5);
+  }
+  const wantedBy = head.time + times.lock;
+  const validUntil = authorization?.message.expiresAt ?? wantedBy;
+  const maxTokens = request.max_tokens;
+  const operation =
+    authorization === null
+      ? lockOperation({ jobId, wallet, model: model.number, maxTokens, maxCredits: credits, validUntil })
+      : lockAuthorizedOperation(authorization.message, authorization.signature, wantedBy);
+  const row = {
+    jobId,
+    wallet,
+    model: model.id,
+    tier: model.tier,
+    validUntil,
+    creditsLocked: credits,
+    // Reasoning uses it up, and is not kept.
+    maxTokens: needsOf(input.request).includes("reasoning") ? null : maxTokens,
+    repeatable: claimedUntil !== null,
+  };
+  const { mined } = pipeline.submit(operation, store.newJob(row));
+  input.timings.end("prepare");
+  let outcome: Outcome | "late";
+  try {
+    outcome = await Promise.race([mined, sleep(times.lock * 1000).then(() => "late" as const)]);
+  } catch (error) {
+    if (!(error instanceof NotSent)) throw error;
+    // Its row, if there is one, stays `locking`: whether its transaction was recorded is for the next process to find out.
+    throw new ApiError("service_unavailable", "The service is stopping; retry the request.", { cause: error });
+  }
+  if (outcome === "late") {
+    undoLateLock(context, input, mined);
+    const message = "The settlement chain did not confirm the escrow in time; nothing is charged. Retry.";
+    throw new ApiError("service_unavailable", message, { details: { job_id: toApiJobId(jobId), retry_after: 5 } });
+  }
+  if (outcome.status === "reverted") {
+    await noteRefusedLock(context, input, outcome.revert);
+    if (outcome.revert.name === "Job_MayNotLock") {
+      await operator
+        .refresh()
+        .catch((error) => logger.warn({ err: error }, "the operator's standing could not be read"));
+    }
+    throw lockError(context, input, outcome.revert);
+  }
+  return lockOf(outcome);
+}
+
+/** The lock that was mined. */
+function lockOf(outcome: Extract<Outcome, { status: "mined" }>): Lock {
+  const event = eventOf(outcome, "JobLocked");
+  if (event === undefined) throw new Error(`a lock was mined in ${outcome.hash} without its event`);
+  return {
+    escrowTx: outcome.hash,
+    lockedAt: outcome.blockTime,
+    credits: event.args.credits as number,
+    free: accountIn(event)?.free ?? 0,
+  };
+}
+
+/**
+ * The chain refused the lock. If an id of ours exists on chain, it may be our own lock, whose receipt we never saw. Its
+ * row stays unfinished, and recovery compares the two. An id that the client chose may be a job that runs elsewhere: it
+ * is left alone.
+ */
+async function noteRefusedLock({ store, rows }: JobContext, input: JobInput, { name }: DecodedRevert): Promise<void> {
+  const { jobId } = input;
+  if (name === "Job_AlreadyExists" && input.authorization === null) {
+    await store.refused({ jobId, reason: "cancelled", why: name });
+  } else await rows.neverLocked(jobId, name);
+}
+
+/** The client has its 503 already: a lock that still comes through must not keep its credits. */
+function undoLateLock(context: JobContext, input: JobInput, mined: Promise<Outcome>): void {
+  const log = context.logger.child({ jobId: toApiJobId(input.jobId) });
+  const refusal = { reason: "cancelled", why: "the lock was mined too late" } as const;
+  mined
+    .then(async (outcome) => {
+      if (outcome.status === "reverted") return noteRefusedLock(context, input, outcome.revert);
+      log.warn("a lock was mined after its request had been refused: it is failed");
+      await context.ending.refused(lockedJob(input, lockOf(outcome), false), refusal);
+    })
+    .catch((error) => log.error({ err: error }, "a late lock could not be undone now; the next sweep does it"));
+}
+
+/** A job that a request of this process runs, as `JobEnding` takes it: locked, and its worker's answer comes to this process or not at all. */
+export function lockedJob({ jobId, wallet, model }: JobInput, lock: Lock, wasOffered: boolean): EndingJob {
+  const { lockedAt, credits } = lock;
+  const { creditsPerRequest, creditsPer1kTokens } = model;
+  return {
+    jobId,
+    wallet,
+    facts: {
+      refusal: null,
+      answer: null,
+      isDeliverable: true,
+      wasOffered,
+      asked: "none",
+      askingFor: 0,
+    },
+    chain: {
+      status: ChainStatus.Locked,
+      isOurs: true,
+      lockedAt,
+      worker: null,
+      attempt: 0,
+      proof: null,
+      finalizeFrom: null,
+      isAbsent: false,
+      credits,
+      creditsPerRequest,
+      creditsPer1kTokens,
+    },
+    askWorkers: async () => "none",
+  };
+}
+
+const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms).unref());

@@ -1,0 +1,52 @@
+/** Errors of a job that was locked and got no answer: nothing is charged for it. */
+import type { Hex } from "viem";
+import { toApiJobId } from "../../protocol/job-id.ts";
+import type { Model } from "../chain/directory.ts";
+import { ApiError, unavailable } from "../errors.ts";
+
+/** 504; says where the refund can be followed while it is not mined. */
+export function jobTimeout(
+  jobId: Hex,
+  { credits, refundTx, seconds }: { credits: number; refundTx: Hex | null; seconds: number },
+): ApiError {
+  const id = toApiJobId(jobId);
+  const refund =
+    refundTx === null ? `the refund is on its way: follow it at GET /v1/jobs/${id}` : "the credits are refunded";
+  const details = { job_id: id, credits_refunded: refundTx === null ? 0 : credits, refund_tx: refundTx };
+  return new ApiError("job_timeout", `No worker completed the job within ${seconds} seconds; ${refund}.`, { details });
+}
+
+/** 503 after a worker that did not finish what it had begun. */
+export const workerBrokeOff = (): ApiError =>
+  new ApiError(
+    "service_unavailable",
+    "The worker broke off before the answer was complete; nothing is charged. Retry.",
+  );
+
+/** 422: the models are sound, so the same request would fail again. */
+export const failedAtModel = (): ApiError =>
+  new ApiError(
+    "request_failed_at_model",
+    "The model server failed on this request, and it answers others; nothing is charged. Change the request: check the order of the " +
+      "messages' roles, simplify the JSON schema, or leave out optional parameters.",
+  );
+
+/** 503: the gateway's own tests failed, too. */
+export const modelServersFailed = (): ApiError =>
+  unavailable("The model servers failed, not only on this request; nothing is charged. Retry in a few seconds.", 5);
+
+/** 400, which agents answer by shortening their history: the servers count tokens, and their templates', where the gateway estimates. */
+export const contextExceeded = ({ id, contextWindow }: Model): ApiError =>
+  new ApiError(
+    "context_length_exceeded",
+    `The model server does not hold this conversation in ${id}'s window of ${contextWindow} tokens, with its own template and count; ` +
+      "nothing is charged. Shorten the conversation.",
+    { param: "messages" },
+  );
+
+/** 400: a model server knows best what it takes. */
+export const requestRefused = (): ApiError =>
+  new ApiError(
+    "invalid_request",
+    "The model server did not take the request; nothing is charged. Shorten it, or leave out optional parameters.",
+  );
