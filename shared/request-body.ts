@@ -21,6 +21,8 @@ export class BodyRefused extends Error {
 export const SMALL_BODY = 64 * 1024;
 /** Of the budget, what small bodies always have to themselves. */
 const SMALL_SHARE = 1 / 4;
+/** With more than this part of the budget in use, a client has its share and no more. */
+const SCARCE = 1 / 2;
 
 /** Bytes a second that are received of all bodies that were refused: reading takes the event loop's time too. */
 const REFUSED_RATE = 16 * 1024 * 1024;
@@ -50,14 +52,24 @@ class Pace {
 
 const refusedPace = new Pace(REFUSED_RATE);
 
-/** `bytes`: what it takes now; `isLarge`: by what arrived. `refuse`: gives the body up; null while its request is being answered. */
-type Body = { client: Client; bytes: number; isLarge: boolean; refuse: (() => void) | null };
+/**
+ * `bytes`: what it takes now; `isLarge`: by what arrived; `isWhole`: all has arrived; `since`: when it began to. `refuse`: gives the body up; null
+ * while its request is being answered.
+ */
+type Body = {
+  client: Client;
+  bytes: number;
+  isLarge: boolean;
+  isWhole: boolean;
+  since: number;
+  refuse: (() => void) | null;
+};
 type Client = { name: string; bytes: number; bodies: Set<Body>; pace: Pace };
 
 /**
- * Bytes that a process holds of request bodies, from their arrival to the end of the answer. A client holds at most its share. Large bodies
- * together leave a part for small ones. Where a body does not fit, the largest one is given up that still arrives, or whose request waits: of the
- * same client, or of the client that holds most. So a client of ordinary size is served beside one that sends many large bodies.
+ * Bytes that a process holds of request bodies, from their arrival to the end of the answer. While they are scarce, a client holds at most its
+ * share. Large bodies together leave a part for small ones. Where a body does not fit, one is given up that still arrives, or whose request waits
+ * (`isBefore` says which). So a client of ordinary size is served beside one that sends many large bodies, and beside many that send slowly.
  */
 export class BodyBudget {
   readonly #most: number;
@@ -68,7 +80,7 @@ export class BodyBudget {
   /** Of these, the bytes of bodies that are not small. */
   #large = 0;
 
-  /** `mostEach`: the share of one client. `rateEach`: bytes a second at which one client's large bodies are read. */
+  /** `mostEach`: the share of one client while bytes are scarce. `rateEach`: bytes a second at which one client's large bodies are read. */
   constructor(most: number, mostEach = most, rateEach = Number.POSITIVE_INFINITY) {
     this.#most = most;
     this.#mostEach = mostEach;
@@ -89,7 +101,7 @@ export class BodyBudget {
       pace: new Pace(this.#rateEach),
     };
     this.#clients.set(name, client);
-    const body = { client, bytes: 0, isLarge: false, refuse };
+    const body = { client, bytes: 0, isLarge: false, isWhole: false, since: performance.now(), refuse };
     client.bodies.add(body);
     return body;
   }
@@ -108,9 +120,11 @@ export class BodyBudget {
     if (!body.client.bodies.has(body)) return;
     this.#count(body, bytes);
     const { client } = body;
-    while (client.bytes > this.#mostEach && this.#giveUp([client]));
-    while (this.#large > this.#most * (1 - SMALL_SHARE) && this.#giveUp(this.#byBytes(), isLarge));
-    while (this.#bytes > this.#most && this.#giveUp(this.#byBytes()));
+    const isScarce = () => this.#bytes > this.#most * SCARCE && client.bytes > this.#mostEach;
+    while (isScarce() && this.#giveUp([client]));
+    const clients = this.#clients;
+    while (this.#large > this.#most * (1 - SMALL_SHARE) && this.#giveUp(clients.values(), isLarge));
+    while (this.#bytes > this.#most && this.#giveUp(clients.values()));
   }
 
   close(body: Body): void {
@@ -128,23 +142,32 @@ export class BodyBudget {
     body.bytes = bytes;
   }
 
-  #byBytes(): Client[] {
-    return [...this.#clients.values()].sort((a, b) => b.bytes - a.bytes);
+  /** Gives up one such body of these clients; false if none can be. */
+  #giveUp(clients: Iterable<Client>, isSuch = (_body: Body) => true): boolean {
+    const now = performance.now();
+    let first: Body | undefined;
+    for (const { bodies } of clients) {
+      for (const body of bodies) {
+        if (body.refuse === null || body.bytes === 0 || !isSuch(body)) continue;
+        if (first === undefined || this.#isBefore(body, first, now)) first = body;
+      }
+    }
+    if (first === undefined) return false;
+    first.refuse?.();
+    this.close(first);
+    return true;
   }
 
-  /** Gives up the first client's largest such body that can be; false if there is none. */
-  #giveUp(clients: Iterable<Client>, isSuch = (_body: Body) => true): boolean {
-    for (const { bodies } of clients) {
-      let largest: Body | undefined;
-      for (const body of bodies) {
-        if (body.refuse !== null && isSuch(body) && body.bytes > (largest?.bytes ?? 0)) largest = body;
-      }
-      if (largest === undefined) continue;
-      largest.refuse?.();
-      this.close(largest);
-      return true;
-    }
-    return false;
+  /**
+   * Whether a body is given up before another one. First come those of the client that is farthest beyond its share; then what still arrives,
+   * the slowest for its age; then the largest.
+   */
+  #isBefore(body: Body, other: Body, now: number): boolean {
+    const excess = ({ client }: Body) => Math.max(0, client.bytes - this.#mostEach);
+    if (excess(body) !== excess(other)) return excess(body) > excess(other);
+    if (body.isWhole !== other.isWhole) return other.isWhole;
+    if (body.isWhole) return body.bytes > other.bytes;
+    return body.bytes * (now - other.since) < other.bytes * (now - body.since);
   }
 }
 
@@ -185,6 +208,7 @@ export async function readRequestBody(
     arrival.discard();
     throw error;
   }
+  body.isWhole = true;
   body.refuse = null;
   // Made when the request waits: most never do.
   let waiting: AbortController | null = null;

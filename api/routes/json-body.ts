@@ -27,7 +27,7 @@ declare global {
 export const BODY_LIMIT = 4 * 1024 * 1024;
 /** The largest body of any other route: a sign-in with the signature of a contract wallet. */
 export const FORM_LIMIT = 32 * 1024;
-/** Bytes of all bodies that a gateway holds at once, and of one wallet's. */
+/** Bytes of all bodies that a gateway holds at once, and of one wallet's while others need them. */
 const BODIES_LIMIT = 32 * BODY_LIMIT;
 const WALLET_LIMIT = BODIES_LIMIT / 8;
 /** Bytes a second of one wallet's large bodies. */

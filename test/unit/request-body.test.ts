@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { Agent, request as httpRequest, type IncomingMessage } from "node:http";
 import { text } from "node:stream/consumers";
 import { gzipSync } from "node:zlib";
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { BodyBudget, type BodyRefused, readRequestBody, SMALL_BODY } from "../../shared/request-body.ts";
 import { serve } from "./support/serve.ts";
 
@@ -16,7 +16,7 @@ let budget: BodyBudget;
 let peak: number;
 /** Answers with the number of bytes it read, or the fault. The header `from` stands for the client's address. */
 async function listen(rate?: number): Promise<number> {
-  budget = new BodyBudget(MOST, MOST, rate);
+  budget = new BodyBudget(MOST, MOST / 8, rate);
   peak = 0;
   const url = await serve(async (request, response) => {
     request.on("data", () => {
@@ -211,11 +211,54 @@ describe("the budget", () => {
     return lost;
   }
 
-  it("gives one client its share, however many bodies it sends", () => {
+  it("gives one client half, however many bodies it sends, and others their share beside it", () => {
     const budget = new BodyBudget(128 * MIB, 16 * MIB);
     const lost = hold(budget, "attacker", Array<number>(40).fill(4 * MIB));
-    expect(lost.filter((isLost) => !isLost)).toHaveLength(4);
+    expect(lost.filter((isLost) => !isLost)).toHaveLength(16);
     expect(hold(budget, "client", [4 * MIB, 4 * MIB])).toEqual([false, false]);
+    hold(budget, "attacker", [4 * MIB]);
+    expect(budget.bytes).toBeLessThanOrEqual(64 * MIB);
+  });
+
+  it("gives the many chats of one client room while nobody else needs it", () => {
+    const budget = new BodyBudget(128 * MIB, 16 * MIB);
+    let lost = 0;
+    for (let chat = 0; chat < 60; chat++) {
+      const body = budget.open("client", () => {
+        lost += 1;
+      });
+      budget.arrive(body, 400_000);
+      body.isWhole = true;
+      budget.resize(body, 1_200_000);
+      budget.resize(body, 400_000);
+      body.refuse = null;
+    }
+    expect(lost).toBe(0);
+  });
+
+  describe("that slow bodies of many clients fill", () => {
+    afterEach(() => void vi.useRealTimers());
+
+    it("gives these up, the slowest first, and no whole one", () => {
+      vi.useFakeTimers({ toFake: ["performance"] });
+      const budget = new BodyBudget(128 * MIB, 16 * MIB);
+      const lost: string[] = [];
+      const open = (name: string) => budget.open(name, () => lost.push(name));
+      for (let wallet = 0; wallet < 32; wallet++) {
+        const slow = open(`slow ${wallet}`);
+        budget.arrive(slow, 3 * MIB);
+        vi.advanceTimersByTime(2_000);
+      }
+      const whole = open("whole");
+      budget.arrive(whole, 4 * MIB);
+      whole.isWhole = true;
+      const honest = open("honest");
+      for (let size = 1; size <= 4; size++) {
+        vi.advanceTimersByTime(300);
+        budget.arrive(honest, size * MIB);
+      }
+      expect(lost).toEqual(["slow 0", "slow 1", "slow 2"]);
+    });
   });
 
   it("keeps room for small bodies, however many clients send large ones", () => {
