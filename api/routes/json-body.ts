@@ -63,18 +63,22 @@ function refuseOtherTypes(request: Request): void {
 /** How large a request's body may be. `refusal`: the answer to a larger one, if not that it is too large. */
 type BodyLimit = { bytes: number; refusal?: ApiError };
 
-/** A large body is read only for a wallet that can pay for a request of the cheapest model: nobody else can do anything with it. */
+/**
+ * A large body is read only for a wallet that can pay for a request of the cheapest model: nobody else can do anything with it. Which model it
+ * asks is not known: the refusal names the dearest price, which is enough for each.
+ */
 export function limitByCredits(
   directory: Pick<Directory, "models">,
   balances: Pick<Balances, "current" | "read">,
 ): (request: Request) => Promise<BodyLimit> {
   return async (request) => {
     const length = request.headers["content-length"];
-    const [cheapest] = directory.models().toSorted((a, b) => a.creditsPerRequest - b.creditsPerRequest);
-    if (cheapest === undefined || Number(length) <= SMALL_BODY) return { bytes: BODY_LIMIT };
+    const models = directory.models().toSorted((a, b) => a.creditsPerRequest - b.creditsPerRequest);
+    const [cheapest, dearest] = [models[0], models.at(-1)];
+    if (cheapest === undefined || dearest === undefined || Number(length) <= SMALL_BODY) return { bytes: BODY_LIMIT };
     const free = await freeCredits(balances, clientOf(request).wallet, cheapest.creditsPerRequest);
     if (free >= cheapest.creditsPerRequest) return { bytes: BODY_LIMIT };
-    return { bytes: SMALL_BODY, refusal: insufficientCredits(free, cheapest.creditsPerRequest, cheapest) };
+    return { bytes: SMALL_BODY, refusal: insufficientCredits(free, dearest.creditsPerRequest, dearest) };
   };
 }
 

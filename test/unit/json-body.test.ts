@@ -16,6 +16,7 @@ import { serve } from "./support/serve.ts";
 const MIB = 1024 * 1024;
 const WALLET = `0x${"11".repeat(20)}` as const;
 const CHEAPEST = { id: "small", tier: "lite", creditsPerRequest: 2 };
+const DEAREST = { id: "large", tier: "max", creditsPerRequest: 8 };
 
 /** Forms: `/` answers at once, `/wait` when `go` resolves, having read its body. */
 async function listenForForms(go: Promise<void>, bodies = new Bodies()): Promise<string> {
@@ -34,7 +35,7 @@ async function listenForForms(go: Promise<void>, bodies = new Bodies()): Promise
 /** Answers with what was read. `free`: the wallet's credits as they are remembered, and as the chain has them. */
 async function listen(free: [remembered: number, onChain: number] = [100, 100], bodies = new Bodies()) {
   const [current, read] = free.map((credits) => async () => ({ free: credits, escrowed: 0 }));
-  const models = () => [{ ...CHEAPEST, creditsPerRequest: 8 }, CHEAPEST] as never;
+  const models = () => [DEAREST, CHEAPEST] as never;
   const app = express()
     .use((request, _response, next) => {
       request.client = { wallet: WALLET, keyCreatedAt: new Date() };
@@ -89,7 +90,8 @@ describe("a body", () => {
     const large = await send(json(SMALL_BODY));
     expect(large.status).toBe(status);
     if (status === 402) {
-      const details = { credits_remaining: 0, credits_required: 2, tier: "lite" };
+      // Its model is not read: the price is enough for each.
+      const details = { credits_remaining: 0, credits_required: 8, tier: "max" };
       expect(large.body.error).toMatchObject({ code: "insufficient_credits", details });
     }
     expect((await send(json(SMALL_BODY - 100))).status).toBe(200);
