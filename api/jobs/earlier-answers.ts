@@ -31,7 +31,7 @@ type Look = () => Promise<Outcome | undefined>;
 type Watch = { waiting: number; outcome: Promise<Outcome> };
 
 /** `isClaimed`: whether the earlier request still has the key, which it gives free when it ends without a lock. */
-export type Repetition = EarlierClaim & { wallet: string; isClaimed: () => Promise<boolean> };
+type Repetition = EarlierClaim & { wallet: string; isClaimed: () => Promise<boolean> };
 
 /** Repetitions that wait for the answers of earlier requests. */
 export class EarlierAnswers {
