@@ -39,8 +39,10 @@ class Source {
   readonly rpc: JsonRpc;
   readonly host: string;
   restsUntil = 0;
-  /** Looks in a row in which it was behind the best node, or of another chain. */
+  /** Looks in a row in which it was silent, or behind the best node. */
   behind = 0;
+  /** Whether it last told of another chain. Silence does not take that back, the right chain does. */
+  isOfOtherChain = false;
   mostCalls = Number.POSITIVE_INFINITY;
   refusedAt = 0;
 
@@ -50,7 +52,7 @@ class Source {
   }
 
   get isLeftOut(): boolean {
-    return this.behind >= BEHIND_LOOKS;
+    return this.isOfOtherChain || this.behind >= BEHIND_LOOKS;
   }
 }
 
@@ -102,6 +104,7 @@ export class ChainNode {
 
   /** A look at all nodes at once: their newest blocks, and whose chain they are of. */
   async compare(chainId: number): Promise<void> {
+    const silent = Number.NEGATIVE_INFINITY;
     const looks = await Promise.all(
       this.#sources.map(async ({ rpc }) => {
         try {
@@ -109,30 +112,37 @@ export class ChainNode {
             rpc.request<string>("eth_chainId", [], COMPARE_MS),
             rpc.request<string>("eth_blockNumber", [], COMPARE_MS),
           ]);
-          return Number(id) === chainId ? Number(block) : Number.NEGATIVE_INFINITY;
+          const isOfOtherChain = Number(id) !== chainId;
+          return { isOfOtherChain, block: isOfOtherChain ? silent : Number(block) };
         } catch {
-          return Number.NEGATIVE_INFINITY;
+          return { isOfOtherChain: null, block: silent };
         }
       }),
     );
-    const best = Math.max(...looks);
+    const best = Math.max(...looks.map(({ block }) => block));
     for (const [index, source] of this.#sources.entries()) {
       const wasLeftOut = source.isLeftOut;
-      source.behind = (looks[index] as number) < best - BEHIND_BLOCKS ? source.behind + 1 : 0;
-      const told = { node: source.host, block: looks[index], best };
+      const { isOfOtherChain, block } = looks[index] as (typeof looks)[number];
+      source.isOfOtherChain = isOfOtherChain ?? source.isOfOtherChain;
+      source.behind = block < best - BEHIND_BLOCKS ? source.behind + 1 : 0;
+      const told = { node: source.host, block, best, isOfOtherChain: source.isOfOtherChain };
       if (source.isLeftOut && !wasLeftOut)
         this.#log?.warn(told, "a node is silent, behind or of another chain: it is left out");
       if (!source.isLeftOut && wasLeftOut) this.#log?.info(told, "a node has caught up: it is asked again");
     }
   }
 
-  /** The node to ask now: the first that neither rests nor is left out; if all do, the one whose rest ends first. */
-  #pick(): Source {
+  /**
+   * The node to ask now, of those that are not left out: the first that does not rest; if all do, the one whose rest ends first. The best node is
+   * never left out, so there is none only where all are of another chain: what they say is never used.
+   */
+  #pick(method: string): Source {
     const now = performance.now();
     const usable = this.#sources.filter((source) => !source.isLeftOut);
-    const asked = usable.length > 0 ? usable : this.#sources;
-    const awake = asked.find(({ restsUntil }) => restsUntil <= now);
-    return awake ?? (asked.toSorted((a, b) => a.restsUntil - b.restsUntil)[0] as Source);
+    const picked =
+      usable.find(({ restsUntil }) => restsUntil <= now) ?? usable.toSorted((a, b) => a.restsUntil - b.restsUntil)[0];
+    if (picked !== undefined) return picked;
+    throw new RpcUnreachable(method, new Error("every node is of another chain than this service: see its RPC URLs"));
   }
 
   async #again<T>(
@@ -143,7 +153,7 @@ export class ChainNode {
   ): Promise<T> {
     const end = performance.now() + timeoutMs;
     for (let tries = 0; ; tries++) {
-      const source = this.#pick();
+      const source = this.#pick(name);
       try {
         return await ask(source, Math.max(1, end - performance.now()));
       } catch (error) {

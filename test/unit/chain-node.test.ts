@@ -138,11 +138,29 @@ describe("several nodes", () => {
     expect(said).toEqual([expect.stringContaining("left out"), expect.stringContaining("asked again")]);
   });
 
-  it("are asked all the same when each of them is left out", async () => {
+  it("one of another chain is not asked while the others are silent, until it is of this one", async () => {
+    const [other, silent] = [await startNode({ chainId: 2 }), await startNode()];
+    const chain = new ChainNode([other.url, silent.url]);
+    await chain.compare(1);
+    silent.refuse = () => "drop";
+    for (let looks = 0; looks < 3; looks++) await chain.compare(1);
+    other.asked = [];
+    await expect(chain.request("eth_call", [1])).rejects.toBeInstanceOf(RpcUnreachable);
+    expect(other.asked).toEqual([]);
+    // Its silence says nothing of its chain.
+    other.refuse = () => "drop";
+    await chain.compare(1);
+    other.refuse = () => null;
+    await expect(chain.request("eth_call", [1])).rejects.toBeInstanceOf(RpcUnreachable);
+    other.chainId = 1;
+    await chain.compare(1);
+    expect(await chain.request("eth_call", [1])).toEqual(["eth_call", 1]);
+  });
+
+  it("that are all of another chain are not asked: the error says so", async () => {
     const node = await startNode({ chainId: 2 });
     const chain = new ChainNode([node.url, node.url]);
     await chain.compare(1);
-    await chain.compare(1);
-    expect(await chain.request("eth_call", [1])).toEqual(["eth_call", 1]);
+    await expect(chain.request("eth_call", [1])).rejects.toThrow(/another chain/);
   });
 });
