@@ -30,6 +30,9 @@ export type LockTerm = { validUntil: number; inclusion: number };
 /** Between the two looks that must agree: longer than nodes of one address usually are apart. */
 export const CONFIRM_MS = 20_000;
 
+/** For so long one reading of the newest known block serves every job that is looked at: a sweep looks at all open jobs, one after the other. */
+const KNOWN_MS = 1_000;
+
 /** Whether a look shows a block that no lock of the job can follow: by its own time, or by the clock where a quiet chain makes no blocks. */
 export function isPastLock({ block, at, known }: AbsentLook, { validUntil, inclusion }: LockTerm): boolean {
   if (block.number < known) return false;
@@ -66,6 +69,7 @@ type Parts = {
 export class JobSightings {
   readonly #parts: Parts;
   readonly #firstLooks = new Map<Hex, AbsentLook>();
+  #known: { readAt: number; block: Promise<number> } | null = null;
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -76,8 +80,8 @@ export class JobSightings {
    * both. Rejects with RpcUnreachable where that node does not have the block.
    */
   async at(jobId: Hex, number = this.#parts.head.block.number): Promise<JobSighting> {
-    const { rpc, escrow, knownBlock } = this.#parts;
-    const known = await knownBlock();
+    const { rpc, escrow } = this.#parts;
+    const known = await this.#knownBlock();
     const at = Date.now();
     const tag = numberToHex(number);
     const call = { to: escrow, data: escrowCall("jobOf", [jobId]) };
@@ -95,6 +99,20 @@ export class JobSightings {
     const job = decodeFunctionResult({ abi, functionName: "jobOf", data });
     if (job.status !== ChainStatus.None) this.#firstLooks.delete(jobId);
     return { jobId, job, block: { number, hash: raw.hash, timestamp: Number(raw.timestamp) }, at, known };
+  }
+
+  async #knownBlock(): Promise<number> {
+    const now = performance.now();
+    if (this.#known === null || now - this.#known.readAt >= KNOWN_MS) {
+      this.#known = { readAt: now, block: this.#parts.knownBlock() };
+    }
+    const reading = this.#known;
+    try {
+      return await reading.block;
+    } catch (error) {
+      if (this.#known === reading) this.#known = null;
+      throw error;
+    }
   }
 
   /**

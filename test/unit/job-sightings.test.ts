@@ -65,7 +65,15 @@ describe("looking at a job", () => {
   afterEach(() => void vi.useRealTimers());
 
   /** A node with `newest` blocks; its state is the one of block `state`, at which it has the job or not. */
-  function node({ newest, lockedAt }: { newest: number; lockedAt: number | null }) {
+  function node({
+    newest,
+    lockedAt,
+    knownBlock = async () => 0,
+  }: {
+    newest: number;
+    lockedAt: number | null;
+    knownBlock?: () => Promise<number>;
+  }) {
     const head = { block: { number: newest } };
     const has = { newest, state: newest };
     const word = (status: number) =>
@@ -78,7 +86,7 @@ describe("looking at a job", () => {
       return [header, word(locked ? ChainStatus.Locked : ChainStatus.None)];
     };
     const rpc = { batch } as unknown as Rpc;
-    const sightings = new JobSightings({ rpc, escrow: ESCROW, head, knownBlock: async () => 0 });
+    const sightings = new JobSightings({ rpc, escrow: ESCROW, head, knownBlock });
     return { sightings, head, has };
   }
 
@@ -107,6 +115,23 @@ describe("looking at a job", () => {
     const { sightings, has } = node({ newest: 50, lockedAt: null });
     has.newest = 40;
     await expect(sightings.at(JOB)).rejects.toBeInstanceOf(RpcUnreachable);
+  });
+
+  it("reads the newest known block once a second, for every job that is looked at", async () => {
+    const knownBlock = vi.fn(async () => 40);
+    const { sightings } = node({ newest: 50, lockedAt: null, knownBlock });
+    for (const job of ["0a", "0b", "0c"]) await sightings.at(`0x${job.repeat(16)}`);
+    expect(knownBlock).toHaveBeenCalledOnce();
+    await vi.advanceTimersByTimeAsync(1_000);
+    knownBlock.mockResolvedValueOnce(45);
+    expect(await sightings.at(JOB)).toMatchObject({ known: 45 });
+  });
+
+  it("asks for the newest known block again where it could not be read", async () => {
+    const knownBlock = vi.fn(async () => 40).mockRejectedValueOnce(new Error("no database"));
+    const { sightings } = node({ newest: 50, lockedAt: null, knownBlock });
+    await expect(sightings.at(JOB)).rejects.toThrow("no database");
+    expect(await sightings.at(JOB)).toMatchObject({ known: 40 });
   });
 
   it("begins anew when the job was seen in between", async () => {
