@@ -25,7 +25,7 @@ import { affordableGas } from "./offers.ts";
 import { HAS_DEADLINE, type MinedBatch, type Operation, type Outcome, readReceipt } from "./operations.ts";
 import { type OutboxRow, type Variant, VOID } from "./outbox.ts";
 import { BatchLimit, Gathering, MAX_IN_FLIGHT, OperationQueue, Pacer, type Pending } from "./queue.ts";
-import { FINAL_BLOCKS, ReorgWatch, takeBack } from "./reorg-watch.ts";
+import { FINAL_BLOCKS, ReorgWatch } from "./reorg-watch.ts";
 import type { Rpc } from "./rpc.ts";
 import { firstOffer, type Sending, type SigningContext, settleNonce, signVariant } from "./transaction.ts";
 
@@ -135,13 +135,12 @@ export class Pipeline {
     const { account } = this.#context;
     const count = await this.#rpc.request<Hex>("eth_getTransactionCount", [account.address, "latest"]);
     // The chain is behind what we saw mined (reorganisation, restored development chain): the same bytes go out again.
-    for (const row of await this.#reorgs.lostMeanwhile()) await takeBack(this.#context, row);
-    const takenUp = Promise.all(await this.#takeUp(Number(count))).then(() => {
-      if (this.#stopping) return;
-      this.#reorgs.start((row) => this.#again(row));
-      this.#finality = setInterval(() => this.#requeueFinal(), FINALITY_LOOK_MS).unref();
-    });
-    return { takenUp };
+    await this.#reorgs.takeBackLost();
+    const open = await this.#takeUp(Number(count));
+    // What is taken up can wait for an earlier nonce that a reorganisation removes meanwhile.
+    this.#reorgs.start((row) => this.#again(row));
+    this.#finality = setInterval(() => this.#requeueFinal(), FINALITY_LOOK_MS).unref();
+    return { takenUp: Promise.all(open).then(() => {}) };
   }
 
   /**

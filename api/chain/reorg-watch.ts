@@ -13,7 +13,7 @@ const READS_AT_ONCE = 20;
 type Block = { number: Hex; hash: Hex };
 
 /** Notes that a transaction is not where it was seen mined: what became of its operations is open again. */
-export async function takeBack({ outbox, takenBack }: SigningContext, row: OutboxRow): Promise<void> {
+async function takeBack({ outbox, takenBack }: SigningContext, row: OutboxRow): Promise<void> {
   await takenBack(row.items.map((item) => item.jobId));
   await outbox.markUnmined(row.nonce);
 }
@@ -39,14 +39,13 @@ export class ReorgWatch {
     this.#rpc = rpc;
   }
 
-  /** Transactions that are not where an earlier process saw them mined. Takes a few seconds if it seems that there are some. */
-  async lostMeanwhile(): Promise<OutboxRow[]> {
-    let lost = await this.#lost();
+  /** Takes back what is not where an earlier process saw it mined. Takes a few seconds if it seems that there is something. */
+  async takeBackLost(): Promise<void> {
+    await this.#look();
     while (this.#missed.size > 0) {
       await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
-      lost = [...lost, ...(await this.#lost())];
+      await this.#look();
     }
-    return lost;
   }
 
   /** Transactions that are not where they were seen mined, by this look and those before it. */
@@ -99,7 +98,8 @@ export class ReorgWatch {
     clearTimeout(this.#timer);
   }
 
-  async #look(again: (row: OutboxRow) => Promise<void>): Promise<void> {
+  /** Takes back what is lost by now, so that the next look does not find it missing again. */
+  async #look(again: (row: OutboxRow) => Promise<void> = async () => {}): Promise<void> {
     for (const row of await this.#lost()) {
       await takeBack(this.#context, row);
       // Its row is open from here on: should this fail, the next process takes it up.

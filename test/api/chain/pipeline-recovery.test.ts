@@ -190,6 +190,21 @@ describe("a reorganisation", () => {
     expect(now.settlementBlock).toBeGreaterThan(before.settlementBlock);
     expect(await row()).toMatchObject(now);
   });
+
+  it("that takes back the nonce before one that is being taken up: both are mined", async () => {
+    const first = await world.start();
+    const before = await first.pipeline.submit(lock(first.head)).mined;
+    await world.node.setAutomine(false);
+    const hash = await endWithout(first, lock(first.head));
+    const second = await world.startOnly();
+    await world.untilPending(1);
+    await world.node.request({ method: "anvil_reorg" as never, params: [1, []] as never });
+    await world.node.setAutomine(true);
+    await second.takenUp;
+    for (const each of [before.hash, hash]) {
+      expect((await world.node.getTransactionReceipt({ hash: each })).status).toBe("success");
+    }
+  });
 });
 
 describe("a reorganisation that has mined the transaction elsewhere already", () => {
