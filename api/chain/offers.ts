@@ -44,11 +44,14 @@ export function raisedFees({ gas, maxFee, priorityFee }: Offer, baseFee: bigint,
   return { maxFee: offered, priorityFee: smaller(tip, offered) };
 }
 
-/** What the next few blocks take, for a node that refuses more; null where that is not clearly less than was offered. */
+/** What the next few blocks ask, wei per gas. */
+const nextFee = (baseFee: bigint, { leastTip }: Bounds): bigint => (baseFee * 5n) / 4n + leastTip;
+
+/** What the next few blocks take, for a node that refuses more; null where that is not clearly less than was offered, or beyond a bound. */
 export function loweredFees({ gas, maxFee }: Offer, baseFee: bigint, bounds: Bounds): Fees | null {
-  const { leastTip } = bounds;
-  const offered = smaller((baseFee * 5n) / 4n + leastTip, mostFee(bounds, gas));
-  return offered <= (maxFee * 9n) / 10n ? { maxFee: offered, priorityFee: smaller(leastTip, offered) } : null;
+  const offered = nextFee(baseFee, bounds);
+  if (offered > mostFee(bounds, gas) || offered > (maxFee * 9n) / 10n) return null;
+  return { maxFee: offered, priorityFee: bounds.leastTip };
 }
 
 /** Most gas that a batch may have: at most `gas`, and less where its market fees would not fit in the bound of a transaction's cost. */
@@ -59,15 +62,71 @@ export function affordableGas(gas: bigint, baseFee: bigint, { leastTip, feeCap, 
 /** What one node shows of the sender: mined transactions, wei, the newest block and its base fee; whether it knows a variant. */
 export type Facts = { count: number; balance: bigint; block: number; baseFee: bigint; known: boolean };
 
+/** A nonce whose offers so far are `variants`, the newest one last. */
+export type Offered = {
+  nonce: number;
+  variants: readonly Offer[];
+  /** Gas of its first operations; with none, of an empty transaction. */
+  gasOf: (operations: number) => bigint;
+  /** The most that its node took when it last refused more; null while it has not. */
+  mostGas: bigint | null;
+  /** Whether its node took the newest one: it is replaced only by an offer that is clearly higher. */
+  isTaken: boolean;
+  bounds: Bounds;
+};
+
+const newest = ({ variants }: Offered): Offer => variants.at(-1) as Offer;
+
+/** The bounds of an offer that the signer can pay: nodes refuse a transaction that could cost more than its balance. */
+const payable = (bounds: Bounds, { balance }: Facts): Bounds => ({
+  ...bounds,
+  costCap: smaller(bounds.costCap, balance),
+});
+
+/** What a step offers instead; null where no such offer is within the bounds and the signer's balance. */
+export function offerOf(step: "raise" | "lower" | "fewer", offered: Offered, facts: Facts): Offer | null {
+  if (step === "fewer") return fewerOperations(offered, facts);
+  const { operations, gas } = newest(offered);
+  const bounds = payable(offered.bounds, facts);
+  const change = step === "raise" ? raisedFees : loweredFees;
+  const fees = change(newest(offered), facts.baseFee, bounds);
+  return fees === null ? null : { operations, gas, ...fees };
+}
+
+/** Half of the operations, or as many as the node takes and the bounds allow to be paid for; in the end none. */
+function fewerOperations(offered: Offered, facts: Facts): Offer | null {
+  const { gasOf, mostGas, bounds } = offered;
+  const before = newest(offered).operations;
+  if (before === 0) return null;
+  const least = larger(facts.baseFee, smaller(nextFee(facts.baseFee, bounds), bounds.feeCap));
+  for (let operations = Math.floor(before / 2); operations >= 0; operations--) {
+    const gas = gasOf(operations);
+    const fees = feesOfFewer(offered, gas, facts);
+    const fits = mostGas === null || operations === 0 || gas <= mostGas;
+    if (fits && fees !== null && fees.maxFee >= least) return { operations, gas, ...fees };
+  }
+  return null;
+}
+
+/** The market's, and above every variant where the node took one, or where none of them pays the base fee. */
+function feesOfFewer({ variants, isTaken, bounds }: Offered, gas: bigint, facts: Facts): Fees | null {
+  const within = payable(bounds, facts);
+  const maxFee = larger(0n, ...variants.map((variant) => variant.maxFee));
+  const priorityFee = larger(0n, ...variants.map((variant) => variant.priorityFee));
+  if (!isTaken && maxFee >= facts.baseFee) return marketFees(facts.baseFee, gas, within);
+  return raisedFees({ operations: 0, gas, maxFee, priorityFee }, facts.baseFee, within);
+}
+
 /** A node refuses the sender's next transaction since a block and a moment (ms). `steps`: taken since then, the last one in block `stepBlock`. */
 export type Refusal = { block: number; at: number; steps: number; stepBlock: number };
 
 /**
  * - `used`: the nonce is used, by one of our variants or by a transaction that is not ours.
- * - `early`: an earlier nonce comes first. `waits`: the node has a variant. `poor`: the signer cannot pay for it.
+ * - `early`: an earlier nonce comes first. `waits`: the node has a variant. `poor`: the signer's balance does not allow what is needed.
+ * - `bound`: a bound does not allow what is needed.
  * - `again`: the same bytes. `raise`, `lower`: another fee. `fewer`: half of its operations, in the end none.
  */
-export type Step = "used" | "early" | "waits" | "poor" | "again" | "raise" | "lower" | "fewer";
+export type Step = "used" | "early" | "waits" | "poor" | "bound" | "again" | "raise" | "lower" | "fewer";
 
 /**
  * The steps out of a refusal, each with the patience before it, in blocks that are also a second each. A refusal can be of the moment, so operations
@@ -81,21 +140,24 @@ const WAY_OUT: readonly { after: number; step: Step }[] = [
 const FIRST_FEWER = 8;
 const EACH_FEWER = 2;
 
-/** What to do with a transaction that its node refused. `mostGas`: the most that this node took when it last refused more. */
-export function stepAfterRefusal(
-  { nonce, offer, mostGas }: { nonce: number; offer: Offer; mostGas: bigint | null },
-  facts: Facts,
-  refusal: Refusal | null,
-  now: number,
-): Step {
-  if (facts.count > nonce) return "used";
-  if (facts.count < nonce) return "early";
+/** What to do with a transaction that its node refused. */
+export function stepAfterRefusal(offered: Offered, facts: Facts, refusal: Refusal | null, now: number): Step {
+  const offer = newest(offered);
+  const allows = (step: "raise" | "lower" | "fewer") => offerOf(step, offered, facts) !== null;
+  if (facts.count > offered.nonce) return "used";
+  if (facts.count < offered.nonce) return "early";
   if (facts.known) return "waits";
-  if (facts.balance < offer.gas * offer.maxFee) return "poor";
+  const isPoor = facts.balance < offer.gas * offer.maxFee;
+  if (isPoor && !allows("lower") && !allows("fewer")) return "poor";
   if (refusal === null || facts.block <= refusal.stepBlock) return "again";
-  if (offer.maxFee < facts.baseFee) return "raise";
   const patience = Math.min(facts.block - refusal.block, Math.floor((now - refusal.at) / 1000));
-  if (mostGas !== null && offer.gas > mostGas && patience >= 1) return "fewer";
+  if (isPoor && allows("lower")) return "lower";
+  if (isPoor) return patience < FIRST_FEWER ? "poor" : "fewer";
+  if (offer.maxFee < facts.baseFee) {
+    if (allows("raise")) return "raise";
+    return patience < FIRST_FEWER || !allows("fewer") ? "bound" : "fewer";
+  }
+  if (offered.mostGas !== null && offer.gas > offered.mostGas && patience >= 1) return "fewer";
   const next = WAY_OUT[refusal.steps] ?? {
     after: FIRST_FEWER + EACH_FEWER * (refusal.steps - WAY_OUT.length),
     step: "fewer" as const,
@@ -105,9 +167,12 @@ export function stepAfterRefusal(
 }
 
 /** What to do with a transaction that its node has taken and that is not mined in time; one step a block. */
-export function stepOfStuck(nonce: number, offer: Offer, facts: Facts, raisedInBlock: number): Step {
-  if (facts.count > nonce) return "used";
-  if (facts.count < nonce) return "early";
-  if (facts.block <= raisedInBlock) return "waits";
-  return facts.balance < offer.gas * raise(offer.maxFee) ? "poor" : "raise";
+export function stepOfStuck(offered: Offered, facts: Facts, steppedInBlock: number): Step {
+  const offer = newest(offered);
+  if (facts.count > offered.nonce) return "used";
+  if (facts.count < offered.nonce) return "early";
+  if (facts.block <= steppedInBlock) return "waits";
+  if (offerOf("raise", offered, facts) !== null) return "raise";
+  if (offerOf("fewer", offered, facts) !== null) return "fewer";
+  return facts.balance < offer.gas * raise(offer.maxFee) ? "poor" : "bound";
 }

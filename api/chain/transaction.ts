@@ -9,10 +9,10 @@ import { isSameUser, type NonceUser, userOfNonce } from "./nonce-user.ts";
 import {
   type Bounds,
   type Facts,
-  loweredFees,
   marketFees,
+  type Offered,
+  offerOf,
   type Refusal,
-  raisedFees,
   type Step,
   stepAfterRefusal,
   stepOfStuck,
@@ -125,7 +125,7 @@ class OpenNonce {
   #refusal: Refusal | null = null;
   /** What the node last said when it refused. Only for the log. */
   #refusedWith = "";
-  #raisedInBlock = -1;
+  #steppedInBlock = -1;
   #quietLooks = 0;
   /** Who was seen to have used the nonce, while that is no variant of ours with a receipt. */
   #user: SeenUser | null = null;
@@ -210,21 +210,20 @@ class OpenNonce {
       this.#send = true;
       return POLL_MS;
     }
-    return this.#take(this.#nextStep(facts, { refused, isStuck }), facts);
+    const { context, mostGas } = this.#sending;
+    const { nonce, variants } = this.#row;
+    const gasOf = gasOfFirst(this.#row);
+    const offered = { nonce, variants, gasOf, mostGas: mostGas(), isTaken: !refused, bounds: context.bounds };
+    return this.#take(this.#nextStep(offered, facts, isStuck), offered, facts);
   }
 
-  #nextStep(facts: Facts, { refused, isStuck }: { refused: boolean; isStuck: boolean }): Step {
-    const { nonce } = this.#row;
-    const offer = this.#latest;
-    if (refused) {
-      const mostGas = this.#sending.mostGas();
-      return stepAfterRefusal({ nonce, offer, mostGas }, facts, this.#refusal, Date.now());
-    }
-    if (isStuck) return stepOfStuck(nonce, offer, facts, this.#raisedInBlock);
-    return facts.count > nonce ? "used" : "waits";
+  #nextStep(offered: Offered, facts: Facts, isStuck: boolean): Step {
+    if (!offered.isTaken) return stepAfterRefusal(offered, facts, this.#refusal, Date.now());
+    if (isStuck) return stepOfStuck(offered, facts, this.#steppedInBlock);
+    return facts.count > offered.nonce ? "used" : "waits";
   }
 
-  async #take(step: Step, facts: Facts): Promise<NonceOutcome | number> {
+  async #take(step: Step, offered: Offered, facts: Facts): Promise<NonceOutcome | number> {
     switch (step) {
       case "used":
         this.#send = false;
@@ -245,44 +244,45 @@ class OpenNonce {
         this.#since = Date.now();
         return UNAFFORDABLE_MS;
       }
+      case "bound":
+        this.#sayBound(step, facts);
+        this.#since = Date.now();
+        return UNAFFORDABLE_MS;
       case "again":
         this.#refusal ??= { block: facts.block, at: Date.now(), steps: 0, stepBlock: facts.block };
         return UNCLEAR_MS;
       default: {
-        const isAdded = await offerAnew(this.#sending, this.#row, step, facts, this.#log);
-        this.#raisedInBlock = facts.block;
+        const offer = offerOf(step, offered, facts);
+        if (offer === null) this.#sayBound(step, facts);
+        else await offerAnew(this.#sending.context, this.#row, step, offer, this.#log);
+        this.#steppedInBlock = facts.block;
         if (this.#refusal !== null) {
           this.#refusal = { ...this.#refusal, steps: this.#refusal.steps + 1, stepBlock: facts.block };
         }
         this.#since = Date.now();
         this.#send = true;
-        return isAdded ? 0 : UNAFFORDABLE_MS;
+        return offer === null ? UNAFFORDABLE_MS : 0;
       }
     }
   }
-}
 
-/** Adds a variant with another price or fewer operations, on record before it is sent; false if a bound does not allow it. */
-async function offerAnew(
-  { context, mostGas }: Sending,
-  row: OutboxRow,
-  step: Step,
-  facts: Facts,
-  log: Logger,
-): Promise<boolean> {
-  const { bounds } = context;
-  const latest = row.variants.at(-1) as Variant;
-  const offer =
-    step === "fewer"
-      ? fewer(row, latest, facts.baseFee, { bounds, mostGas: mostGas() })
-      : otherFees(step, latest, facts.baseFee, bounds);
-  if (offer === null) {
-    log.error(
-      { step, maxFee: latest.maxFee, priorityFee: latest.priorityFee, ...bounds },
+  #sayBound(step: Step, { baseFee, balance }: Facts): void {
+    const { operations, gas, maxFee, priorityFee } = this.#latest;
+    this.#log.error(
+      { step, operations, gas, maxFee, priorityFee, baseFee, balance, ...this.#sending.context.bounds },
       "a bound of what may be offered is reached: the transaction waits as it is",
     );
-    return false;
   }
+}
+
+/** Adds a variant with another price or fewer operations, on record before it is sent. */
+async function offerAnew(
+  context: SigningContext,
+  row: OutboxRow,
+  step: "raise" | "lower" | "fewer",
+  offer: Offer,
+  log: Logger,
+): Promise<void> {
   const variant = await signVariant(context, row, offer);
   await context.outbox.addVariant(row.nonce, variant);
   row.variants.push(variant);
@@ -291,31 +291,13 @@ async function offerAnew(
   const told = { hash: variant.hash, maxFee, operations, of: row.items.length };
   if (step === "raise") log.warn(told, "a transaction is not mined: its fee is raised");
   else if (step === "lower") log.warn(told, "the node refuses a transaction: its fee is lowered");
-  else log.error(told, "the node takes no transaction like this one: it is offered with fewer operations");
-  return true;
+  else log.error(told, "no other price helps a transaction: it is offered with fewer operations");
 }
 
-function otherFees(step: Step, latest: Variant, baseFee: bigint, bounds: Bounds): Offer | null {
-  const { operations, gas } = latest;
-  const fees = step === "raise" ? raisedFees(latest, baseFee, bounds) : loweredFees(latest, baseFee, bounds);
-  return fees === null ? null : { operations, gas, ...fees };
-}
-
-/** Half of the operations, or as many as fit in the gas that the node is known to take; in the end none. */
-function fewer(
-  { items, variants }: OutboxRow,
-  latest: Variant,
-  baseFee: bigint,
-  { bounds, mostGas }: { bounds: Bounds; mostGas: bigint | null },
-): Offer {
-  // A batch that ran out of gas as a whole has a multiple.
-  const multiple = (variants[0] as Variant).gas / batchGas(items);
-  const gasOf = (count: number): bigint =>
-    count === 0 ? EMPTY_GAS : batchGas(items.slice(0, count)) * (multiple || 1n);
-  let operations = Math.floor(latest.operations / 2);
-  while (mostGas !== null && operations > 0 && gasOf(operations) > mostGas) operations -= 1;
-  const gas = gasOf(operations);
-  return { operations, gas, ...marketFees(baseFee, gas, bounds) };
+/** Gas of the first operations of a row. A batch that ran out of gas as a whole has a multiple. */
+function gasOfFirst({ items, variants }: OutboxRow): (operations: number) => bigint {
+  const multiple = (variants[0] as Variant).gas / batchGas(items) || 1n;
+  return (operations) => (operations === 0 ? EMPTY_GAS : batchGas(items.slice(0, operations)) * multiple);
 }
 
 /** What one node shows of the signer and of the variants; null where it does not answer. */

@@ -5,6 +5,8 @@ import {
   type Facts,
   loweredFees,
   marketFees,
+  type Offered,
+  offerOf,
   type Refusal,
   raisedFees,
   stepAfterRefusal,
@@ -17,6 +19,18 @@ const GWEI = 10n ** 9n;
 const BOUNDS = { leastTip: GWEI, feeCap: 500n * GWEI, costCap: 10n ** 18n };
 const GAS = 4_000_000n;
 const OFFER = { operations: 30, gas: GAS, maxFee: 41n * GWEI, priorityFee: GWEI };
+
+const EMPTY_GAS = 100_000n;
+/** The nonce 7 with one offer; its gas is that of its operations, in proportion. */
+const offered = (more: Partial<Offered> = {}): Offered => ({
+  nonce: 7,
+  variants: [OFFER],
+  gasOf: (operations) => (operations === 0 ? EMPTY_GAS : (GAS / 30n) * BigInt(operations)),
+  mostGas: null,
+  isTaken: false,
+  bounds: BOUNDS,
+  ...more,
+});
 
 describe("fees", () => {
   it("leave room for the base fee to double", () => {
@@ -59,6 +73,7 @@ describe("fees", () => {
   it("are lowered to what the next blocks take, unless that is about the same", () => {
     expect(loweredFees(OFFER, 4n * GWEI, BOUNDS)).toEqual({ maxFee: 6n * GWEI, priorityFee: GWEI });
     expect(loweredFees({ ...OFFER, maxFee: 6n * GWEI }, 4n * GWEI, BOUNDS)).toBeNull();
+    expect(loweredFees(OFFER, 4n * GWEI, { ...BOUNDS, costCap: 5n * GWEI * GAS })).toBeNull();
   });
 });
 
@@ -72,14 +87,13 @@ describe("a refused transaction", () => {
   ) => {
     const refusal: Refusal = { block: 100, at: 0, steps, stepBlock: 100 };
     return stepAfterRefusal(
-      { nonce: NONCE, offer, mostGas },
+      offered({ variants: [offer], mostGas }),
       { ...facts, block: 100 + blocks },
       refusal,
       seconds * 1000,
     );
   };
-  const first = (more: Partial<Facts>) =>
-    stepAfterRefusal({ nonce: NONCE, offer: OFFER, mostGas: null }, { ...facts, ...more }, null, 0);
+  const first = (more: Partial<Facts>) => stepAfterRefusal(offered(), { ...facts, ...more }, null, 0);
 
   it.each([
     ["whose nonce the chain has is not sent again", { count: 8 }, "used"],
@@ -111,13 +125,53 @@ describe("a refused transaction", () => {
 
   it("gets one step a block", () => {
     const refusal: Refusal = { block: 90, at: 0, steps: 1, stepBlock: 100 };
-    expect(stepAfterRefusal({ nonce: NONCE, offer: OFFER, mostGas: null }, facts, refusal, 60_000)).toBe("again");
+    expect(stepAfterRefusal(offered(), facts, refusal, 60_000)).toBe("again");
   });
 
   it("is raised at once where the base fee is above its fee", () => {
     const refusal: Refusal = { block: 99, at: 0, steps: 0, stepBlock: 99 };
     const high = { ...facts, baseFee: 50n * GWEI };
-    expect(stepAfterRefusal({ nonce: NONCE, offer: OFFER, mostGas: null }, high, refusal, 0)).toBe("raise");
+    expect(stepAfterRefusal(offered(), high, refusal, 0)).toBe("raise");
+  });
+
+  /** A full batch at the most that a transaction may cost, which is less than the base fee of 100 gwei. */
+  const full = { operations: 90, gas: 12_000_000n, maxFee: 83n * GWEI, priorityFee: GWEI };
+  const gasOfFull = (operations: number) => (operations === 0 ? EMPTY_GAS : 133_000n * BigInt(operations));
+  const costly = offered({ variants: [full], gasOf: gasOfFull });
+  const spike = { ...facts, baseFee: 100n * GWEI };
+
+  it.each([
+    [1, "bound"],
+    [8, "fewer"],
+  ] as const)("below the base fee at its cost cap after %i blocks: %s", (blocks, step) => {
+    const refusal: Refusal = { block: 100, at: 0, steps: 0, stepBlock: 100 };
+    expect(stepAfterRefusal(costly, { ...spike, block: 100 + blocks }, refusal, blocks * 1000)).toBe(step);
+    const offer = offerOf("fewer", costly, spike);
+    expect(offer?.operations).toBe(45);
+    expect(offer?.maxFee).toBeGreaterThan(125n * GWEI);
+    expect((offer?.maxFee ?? 0n) * (offer?.gas ?? 0n)).toBeLessThanOrEqual(BOUNDS.costCap);
+  });
+
+  it("below the base fee at the highest fee of all waits, with all of its operations", () => {
+    const refusal: Refusal = { block: 100, at: 0, steps: 0, stepBlock: 100 };
+    const beyond = { ...facts, block: 150, baseFee: 600n * GWEI };
+    expect(stepAfterRefusal(costly, beyond, refusal, 60_000)).toBe("bound");
+  });
+
+  it.each([
+    ["less than its price and more than the market's: its fee is lowered", 10n * GWEI * GAS, 1, "lower"],
+    ["enough for some of its operations: it waits for money first", GWEI * GAS, 7, "poor"],
+    ["enough for some of its operations: later it is offered with those", GWEI * GAS, 8, "fewer"],
+    ["enough for an empty one: later it is offered without operations", 3n * GWEI * EMPTY_GAS, 8, "fewer"],
+    ["not enough for an empty one: it waits for money", 2n * GWEI * EMPTY_GAS, 40, "poor"],
+  ] as const)("after a spike, the signer has %s", (_, balance, blocks, step) => {
+    const refusal: Refusal = { block: 100, at: 0, steps: 0, stepBlock: 100 };
+    const after = { ...facts, balance, block: 100 + blocks };
+    expect(stepAfterRefusal(offered(), after, refusal, blocks * 1000)).toBe(step);
+    if (step === "poor") return;
+    const offer = offerOf(step, offered(), after);
+    expect((offer?.maxFee ?? 0n) * (offer?.gas ?? 0n)).toBeLessThanOrEqual(balance);
+    expect(offer?.maxFee).toBeGreaterThan(after.baseFee);
   });
 
   it("gets fewer operations soon where the node is known to take less gas", () => {
@@ -137,9 +191,29 @@ describe("a transaction that is not mined in time", () => {
     ["is raised once a block", {}, 100, "waits"],
     ["is not raised while an earlier one waits", { count: 6 }, 99, "early"],
     ["is looked for where its nonce is used", { count: 8 }, 99, "used"],
-    ["is not raised beyond what the signer has", { balance: 41n * GWEI * GAS }, 99, "poor"],
-  ] as const)("%s", (_, more, raisedInBlock, step) => {
-    expect(stepOfStuck(7, OFFER, { ...facts, ...more }, raisedInBlock)).toBe(step);
+    ["is not raised beyond what the signer has: fewer operations are", { balance: 41n * GWEI * GAS }, 99, "fewer"],
+    ["waits for money where the signer has too little for any", { balance: 40n * GWEI * EMPTY_GAS }, 99, "poor"],
+  ] as const)("%s", (_, more, steppedInBlock, step) => {
+    expect(stepOfStuck(offered({ isTaken: true }), { ...facts, ...more }, steppedInBlock)).toBe(step);
+  });
+
+  it("at its cost cap is replaced by one of fewer operations, above every variant", () => {
+    const variants = [
+      { ...OFFER, maxFee: 249n * GWEI, priorityFee: 2n * GWEI },
+      { ...OFFER, maxFee: 248n * GWEI },
+    ];
+    const atCap = offered({ variants, isTaken: true });
+    const high = { ...facts, baseFee: 240n * GWEI };
+    expect(stepOfStuck(atCap, high, 99)).toBe("fewer");
+    const offer = offerOf("fewer", atCap, high);
+    expect(offer?.operations).toBe(15);
+    expect(offer?.maxFee).toBeGreaterThanOrEqual((249n * GWEI * 1125n) / 1000n);
+    expect(offer?.priorityFee).toBeGreaterThanOrEqual((2n * GWEI * 1125n) / 1000n);
+  });
+
+  it("at the highest fee of all waits, with all of its operations", () => {
+    const variants = [{ ...OFFER, gas: 1_000_000n, maxFee: 500n * GWEI }];
+    expect(stepOfStuck(offered({ variants, isTaken: true }), facts, 99)).toBe("bound");
   });
 });
 

@@ -37,9 +37,9 @@ afterEach(async () => {
 afterAll(() => world.close());
 
 /** A pipeline behind a node of this profile, and a block each 250 ms. */
-async function behind(profile: NodeProfile, faults: NodeFaults = {}) {
+async function behind(profile: NodeProfile, faults: NodeFaults = {}, options: { replaceAfterMs?: number } = {}) {
   proxy = await NodeProxy.open(world.stack.info.rpc_url, profile);
-  const started = await world.start({ rpcUrl: proxy.url });
+  const started = await world.start({ rpcUrl: proxy.url, ...options });
   // What is taken up from the test before is no matter of this one.
   proxy.faults = faults;
   mining = setInterval(() => void world.node.mine({ blocks: 1 }).catch(() => {}), BLOCK_MS);
@@ -119,6 +119,31 @@ describe("a node that refuses what could cost too much", () => {
   });
 });
 
+it("a batch that may not cost what the base fee asks by now is mined in parts", async () => {
+  const { pipeline, head } = await behind(geth, {}, { replaceAfterMs: 1_000 });
+  clearInterval(mining);
+  await world.node.setAutomine(false);
+  const operations = Array.from({ length: 60 }, () => lock(head, { validUntil: head.time + 600 }));
+  const submissions = operations.map((operation) => pipeline.submit(operation));
+  await Promise.all(submissions.map(({ signed }) => signed));
+  // 59 locks have 7.9 million gas: at one ether they pay 126 gwei at most.
+  mining = setInterval(() => void world.raiseBaseFee(200n * GWEI).catch(() => {}), BLOCK_MS);
+  await eventually(
+    () => locksOf(operations),
+    (count) => count >= 20,
+    60_000,
+  );
+  clearInterval(mining);
+  await world.node.setAutomine(true);
+  let settled = false;
+  const done = Promise.all(submissions.map(({ mined: outcome }) => outcome)).finally(() => {
+    settled = true;
+  });
+  while (!settled) await world.node.mine({ blocks: FINAL_BLOCKS }).then(() => sleep(500));
+  expect(mined(await done)).toBe(60);
+  expect(await locksOf(operations)).toBe(60);
+});
+
 it("a node that allows less gas gets a smaller batch; the rest follows once that is final", async () => {
   const gasCap = { gas: 2_000_000n, refused: nethermind.gasCap?.refused ?? geth.words.known };
   const { pipeline, head } = await behind({ ...nethermind, gasCap });
@@ -185,6 +210,25 @@ it("a signer without money offers no more, and goes on once it is funded", async
     async () => pipeline.unminedMs,
     (ms) => ms === 0,
   );
+});
+
+it("a signer that can pay the market's price and not that of a spike pays the market's", async () => {
+  const balance = await world.node.getBalance({ address: account.address });
+  await world.raiseBaseFee(100n * GWEI);
+  const { pipeline, head } = await behind(geth);
+  clearInterval(mining);
+  await world.raiseBaseFee(100n * GWEI);
+  await head.refresh();
+  await world.node.setBalance({ address: account.address, value: 20_000_000n * GWEI });
+  const { signed, mined: outcome } = pipeline.submit(lock(head, { validUntil: head.time + 600 }));
+  await signed;
+  await world.raiseBaseFee(GWEI);
+  mining = setInterval(() => void world.node.mine({ blocks: 1 }).catch(() => {}), BLOCK_MS);
+  expect((await outcome).status).toBe("mined");
+  const prices = (await offers()).map(({ maxFee }) => maxFee);
+  expect(prices[0]).toBeGreaterThan(100n * GWEI);
+  expect(prices.at(-1)).toBeLessThan(20n * GWEI);
+  await world.node.setBalance({ address: account.address, value: balance });
 });
 
 describe("receipts", () => {
