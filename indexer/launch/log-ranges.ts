@@ -11,8 +11,8 @@ type Reply = { result?: unknown[]; error?: unknown };
 const AT_ONCE = 4;
 /** A size that was refused is tried again after so long: results may have been what was limited, and other blocks have fewer. */
 const AGAIN_MS = 60_000;
-/** Answers that say nothing of the range: Ponder waits, and asks again. */
-const passesOn = (status: number): boolean => status === 429 || status >= 500;
+/** A piece of several blocks that takes longer is asked for again in smaller ones: Ponder gives the whole range 10 s. */
+const PIECE_MS = 3_000;
 
 /** How many blocks are asked for at once: at most the setting, and less than was last refused. */
 export class LogSpan {
@@ -45,7 +45,7 @@ export class LogSpan {
 }
 
 /** A `fetch` that asks the node at `url` for logs in ranges that it takes, `largest` blocks at most; everything else as `ask` does. */
-export function withLogRanges(url: string, largest: number, ask: typeof fetch): typeof fetch {
+export function withLogRanges(url: string, largest: number, ask: typeof fetch, pieceMs = PIECE_MS): typeof fetch {
   const node = new URL(url).href;
   const span = new LogSpan(largest);
   return async (input, init) => {
@@ -55,8 +55,18 @@ export function withLogRanges(url: string, largest: number, ask: typeof fetch): 
     const [filter] = body.params ?? [];
     const [from, to] = [Number(filter?.fromBlock), Number(filter?.toBlock)];
     if (body.method !== "eth_getLogs" || !Number.isInteger(from) || !Number.isInteger(to)) return ask(input, init);
-    const { headers, signal } = input;
+    const { headers } = input;
+    const stops: AbortController[] = [];
+    input.signal.addEventListener("abort", () => {
+      for (const stop of stops) stop.abort(input.signal.reason);
+    });
     const piece = (first: number, last: number) => {
+      // Ponder does not wait any more.
+      input.signal.throwIfAborted();
+      const stop = new AbortController();
+      const { signal } = stop;
+      stops.push(stop);
+      if (last > first) setTimeout(() => stop.abort(new Error(`no logs within ${pieceMs} ms`)), pieceMs).unref();
       const range = { ...filter, fromBlock: hex(first), toBlock: hex(last) };
       return ask(
         new Request(node, { method: "POST", headers, signal, body: JSON.stringify({ ...body, params: [range] }) }),
@@ -82,15 +92,19 @@ async function inPieces(
       pieces.push({ first, last: Math.min(to, first + span.blocks - 1) });
     }
     const answers = await Promise.all(
-      pieces.map(async ({ first, last }) => ({ first, last, found: await logsOf(await ask(first, last)) })),
+      pieces.map(async ({ first, last }) => ({ first, last, found: await logsOf(ask(first, last)) })),
     );
     atOnce = AT_ONCE;
     for (const { first, last, found } of answers) {
       const blocks = last - first + 1;
-      if (found instanceof Response && (blocks === 1 || passesOn(found.status))) return found;
-      if (found instanceof Response) {
-        span.refused(blocks);
-        break;
+      if (!Array.isArray(found)) {
+        const isOfRange = blocks > 1 && (isRefusal(found) || (isUnclear(found) && (await hasBlock(first, ask))));
+        if (isOfRange) {
+          span.refused(blocks);
+          break;
+        }
+        if (found instanceof Response) return found;
+        throw found.error;
       }
       span.taken(blocks);
       logs.push(...found);
@@ -100,9 +114,31 @@ async function inPieces(
   return logs;
 }
 
-/** The logs in an answer; the answer itself where there are none. */
-async function logsOf(response: Response): Promise<unknown[] | Response> {
-  const text = await response.text();
+/** Why there are no logs: the node's answer, or that there was none. */
+type Failure = Response | { error: unknown };
+
+/** The node says no to the range. */
+const isRefusal = (failure: Failure): boolean =>
+  failure instanceof Response && failure.status !== 429 && failure.status < 500;
+
+/** The range may be too much for the node, or the node is away. With 429 it says nothing of the range: Ponder waits, and asks again. */
+const isUnclear = (failure: Failure): boolean => !(failure instanceof Response) || failure.status >= 500;
+
+/** Whether the node answers for one block: then a longer range was too much for it. */
+async function hasBlock(block: number, ask: (first: number, last: number) => Promise<Response>): Promise<boolean> {
+  return Array.isArray(await logsOf(ask(block, block)));
+}
+
+/** The logs in an answer, or why there are none. */
+async function logsOf(asked: Promise<Response>): Promise<unknown[] | Failure> {
+  let response: Response;
+  let text: string;
+  try {
+    response = await asked;
+    text = await response.text();
+  } catch (error) {
+    return { error };
+  }
   const same = () => new Response(text, { status: response.status, headers: { "content-type": "application/json" } });
   try {
     const { result } = JSON.parse(text) as Reply;

@@ -9,14 +9,14 @@ const URL = "http://node.test/";
 type Range = { from: number; to: number };
 
 /** A node with a log in each block, that refuses ranges; and the ranges that it was asked for. */
-function node(refuse: (range: Range, asked: number) => Response | null) {
+function node(refuse: (range: Range, asked: number, input: Request) => Response | Promise<Response> | null) {
   const asked: Range[] = [];
   const fetchLogs = (async (input: Request) => {
     const { id, method, params } = JSON.parse(await input.text());
     if (method !== "eth_getLogs") return Response.json({ id, result: "0x1" });
     const range = { from: Number(params[0].fromBlock), to: Number(params[0].toBlock) };
     asked.push(range);
-    const refused = refuse(range, asked.length);
+    const refused = await refuse(range, asked.length, input);
     if (refused !== null) return refused;
     return Response.json({ id, result: Array.from({ length: range.to - range.from + 1 }, (_, n) => range.from + n) });
   }) as unknown as typeof fetch;
@@ -66,6 +66,46 @@ describe("a range of logs", () => {
     const { asked, fetchLogs } = node(() => null);
     await withLogRanges(URL, 50, fetchLogs)(request(1, 500));
     expect(Math.max(...asked.map(blocks))).toBe(50);
+  });
+
+  /** A request that nobody holds is collected, and its signal with it. */
+  const held: Request[] = [];
+  const never = (input: Request) => {
+    held.push(input);
+    return new Promise<Response>((_, reject) => {
+      input.signal.addEventListener("abort", () => reject(input.signal.reason));
+    });
+  };
+  it.each([
+    ["answers 500 to more", () => new Response("Internal Server Error", { status: 500 })],
+    ["answers 504 to more", () => new Response("<html>Gateway Time-out</html>", { status: 504 })],
+    ["drops the connection at more", () => Promise.reject(new TypeError("fetch failed"))],
+    ["never answers to more", never],
+  ])("is had whole from a node that takes 20 blocks and %s", async (_, fail) => {
+    const { fetchLogs } = node((range, _asked, input) => (blocks(range) > 20 ? fail(input) : null));
+    const ask = withLogRanges(URL, 100, fetchLogs, 50);
+    expect(await (await ask(request(5, 304))).json()).toEqual(whole(5, 304));
+  });
+
+  it("keeps its size while the node is away: the failure is passed on", async () => {
+    let isAway = true;
+    const { asked, fetchLogs } = node(() => (isAway ? Promise.reject(new TypeError("fetch failed")) : null));
+    const ask = withLogRanges(URL, 100, fetchLogs);
+    for (let tries = 0; tries < 3; tries++) await expect(ask(request(1, 300))).rejects.toThrow("fetch failed");
+    isAway = false;
+    asked.length = 0;
+    expect(await (await ask(request(1, 300))).json()).toEqual(whole(1, 300));
+    expect(asked.map(blocks)).toEqual([100, 100, 100]);
+  });
+
+  it("is not asked for any more once who asked has given up", async () => {
+    const given = new AbortController();
+    const { asked, fetchLogs } = node((_range, _asked, input) => never(input));
+    const answer = withLogRanges(URL, 100, fetchLogs)(new Request(request(1, 300), { signal: given.signal }));
+    await expect.poll(() => asked.length).toBe(1);
+    given.abort(new Error("too late"));
+    await expect(answer).rejects.toThrow("too late");
+    expect(asked).toHaveLength(1);
   });
 
   it("of one block that is refused has the node's answer", async () => {
