@@ -211,10 +211,12 @@ async function serve(
   const { jobId, claimedUntil } = run.input;
   const sent = new SentText();
   run.clientCame();
+  const gone = Promise.withResolvers<void>();
+  runs.connected(gone.promise);
   const left = () => {
     // Of a stream whose reasoning is not shown, the headers alone can have been sent.
     const hasBegun = response.headersSent && (!body.stream || body.showReasoning || sent.bytes > 0);
-    runs.connected(run.clientLeft(sent.closed(response.writableFinished), hasBegun));
+    gone.resolve(run.clientLeft(sent.closed(response.writableFinished), hasBegun));
     if (claimedUntil !== null || hasBegun) return;
     jobs.abandoned
       .add({ wallet: plan.wallet, bodyHash: request.bodyHash }, jobId)
