@@ -184,7 +184,8 @@ it("a reorganisation that mines the first variant after all ends the operations 
   clearInterval(mining);
   const depth = Number(await world.node.getBlockNumber()) - Number(found?.mined_block) + 1;
   await world.node.request({ method: "anvil_reorg" as never, params: [depth, [[found?.raw, 0]]] as never });
-  mining = setInterval(() => void world.node.mine({ blocks: 1 }).catch(() => {}), BLOCK_MS);
+  // It must be noticed before 64 blocks have passed, by looks of two seconds each: blocks of a second leave room for a slow machine.
+  mining = setInterval(() => void world.node.mine({ blocks: 1 }).catch(() => {}), 4 * BLOCK_MS);
   expect(mined(await done)).toBe(40);
   expect(await locksOf(operations)).toBe(40);
 });
