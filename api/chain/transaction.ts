@@ -71,7 +71,7 @@ const UNCLEAR_MS = 250;
 const UNAFFORDABLE_MS = 2_000;
 /** Between the two looks that must find the same foreign transaction; a reorganisation may take it back meanwhile. */
 const FOREIGN_MS = 3_000;
-/** The same where the node cannot show who used the nonce: receipts of one address can be that late. */
+/** The same where the node does not show twice who used the nonce: receipts of one address can be that late. */
 const UNSEEN_FOREIGN_MS = 30_000;
 /** So many looks at a receipt without logs are believed where its operations may have left none. */
 const QUIET_LOOKS = 20;
@@ -331,7 +331,8 @@ type SeenUser = { found: NonceUser | null; at: number; isForeign: boolean };
 
 /**
  * Who used the nonce. A nonce that is given up wrongly leaves a gap, and no later transaction of the signer is mined. So it is foreign only where
- * two looks find the same foreign transaction in the chain; or, where the node cannot show that, long after the nonce moved.
+ * two looks find the same foreign transaction in the chain; or, where the node does not show that twice, long after the nonce moved: many nodes
+ * have the state of few blocks.
  */
 async function whoUsed(
   { context, rpc }: Sending,
@@ -353,9 +354,9 @@ async function whoUsed(
       );
       return { found, at: now, isForeign: false };
     }
-    // A node that cannot show the block does not contradict one that did.
-    if (before !== null && found === null && before.found !== null) return before;
-    if (before === null || !isSameUser(before.found, found)) return { found, at: now, isForeign: false };
+    // A node that cannot show it (any more) does not contradict one that did.
+    const contradicts = before !== null && found !== null && !isSameUser(before.found, found);
+    if (before === null || contradicts) return { found, at: now, isForeign: false };
     const isForeign = now - before.at >= (found === null ? UNSEEN_FOREIGN_MS : FOREIGN_MS);
     return { ...before, isForeign };
   } catch (error) {

@@ -30,6 +30,8 @@ export type NodeFaults = {
   noReceipts?: boolean;
   /** State is that of so many blocks ago, while headers are current. */
   stateBehind?: number;
+  /** It has no state of earlier blocks than this one: geth keeps that of 128, and a node that began with a snapshot none from before. */
+  stateSince?: number;
   /** So many requests of these methods take effect, and their answers are lost. */
   loseAnswers?: { count: number; methods: readonly string[] };
 };
@@ -42,7 +44,7 @@ const BLOCK_AT: Record<string, number> = { eth_call: 1, eth_getBalance: 1, eth_g
 export class NodeProxy {
   profile: NodeProfile;
   faults: NodeFaults = {};
-  /** Calls by method, and refusals as `refused <why>`. */
+  /** Calls by method, refusals as `refused <why>`, blocks with their transactions as `whole block`. */
   readonly counts = new Map<string, number>();
   readonly #node: string;
   readonly #random: Random;
@@ -129,6 +131,7 @@ export class NodeProxy {
 
   async #answer({ method, params = [] }: Call, lag: number): Promise<Answer> {
     this.#note(method);
+    if (method === "eth_getBlockByNumber" && params[1] === true) this.#note("whole block");
     const { profile, faults } = this;
     if (!profile.pendingTag && params.includes("pending"))
       return this.#refuse("pending", { code: -32602, message: "Invalid block params" });
@@ -142,7 +145,11 @@ export class NodeProxy {
     }
     if (method === "eth_getLogs")
       return this.#logs(params[0] as { fromBlock?: Hex; toBlock?: Hex; blockHash?: Hex }, lag);
-    const state = BLOCK_AT[method] === undefined ? 0 : (faults.stateBehind ?? 0);
+    const place = BLOCK_AT[method];
+    if (place !== undefined && Number(params[place]) < (faults.stateSince ?? 0)) {
+      return this.#refuse("old state", { code: -32000, message: "missing trie node" });
+    }
+    const state = place === undefined ? 0 : (faults.stateBehind ?? 0);
     const answer =
       lag + state > 0 ? await this.#askBehind(method, params, lag, state) : await this.#ask(method, params);
     return method === "eth_call" || method === "eth_estimateGas" ? this.#reverted(answer) : answer;
