@@ -32,15 +32,23 @@ export async function demandFree(kind: keyof Ports, port: number): Promise<void>
   );
 }
 
-/** Asked both ways: macOS lets a second socket listen on 127.0.0.1 beside one that listens on all addresses. */
+/**
+ * Asked both ways: macOS lets a second socket listen on 127.0.0.1 beside one that listens on all addresses. Silence says nothing: a process that
+ * is busy for a second hears its timer before the refusal.
+ */
 async function isFree(port: number): Promise<boolean> {
   const address = { port, host: "127.0.0.1" };
   const socket = connect({ ...address, timeout: 1_000 });
-  const answer = Promise.race([once(socket, "connect"), once(socket, "timeout")]);
-  const isAnswered = await answer.then(
-    () => true,
-    () => false,
-  );
+  const isAnswered = await Promise.race([
+    once(socket, "connect").then(
+      () => true,
+      () => false,
+    ),
+    once(socket, "timeout").then(
+      () => false,
+      () => false,
+    ),
+  ]);
   socket.destroy();
   if (isAnswered) return false;
   const server = createServer().listen(address);
