@@ -8,6 +8,8 @@ import { inferenceEscrowAbi } from "../protocol/generated/abi.ts";
 import { ChainStatus } from "../protocol/job-status.ts";
 import { Cipher } from "../shared/cipher.ts";
 import { signingAccount } from "../shared/secp256k1.ts";
+import { eraseOldSecrets, pruneLog } from "../webhooks/delivery-log.ts";
+import { WebhookService, webhookSettings } from "../webhooks/service.ts";
 import { Keys } from "./account/keys.ts";
 import { Balances } from "./chain/balances.ts";
 import { Directory } from "./chain/directory.ts";
@@ -43,8 +45,6 @@ import { WorkerClient } from "./jobs/worker-client.ts";
 import { WorkerCover } from "./jobs/worker-cover.ts";
 import { WorkerPool } from "./jobs/worker-pool.ts";
 import { Metrics } from "./observe/metrics.ts";
-import { eraseOldSecrets, pruneLog } from "./webhooks/delivery-log.ts";
-import { WebhookService, webhookSettings } from "./webhooks/service.ts";
 
 /** Longer than a worker works on a test prompt. */
 const TEST_TIMEOUT_MS = 45_000;

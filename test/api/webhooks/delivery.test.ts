@@ -1,6 +1,7 @@
 /** How events are delivered: attempts and their times, receivers of every kind, the log and its replay. */
 import { createServer, type Server } from "node:net";
 import { expect, it } from "vitest";
+import { freePort } from "../../../scripts/dev/ports.ts";
 import {
   type DeliveryObject,
   deliveriesQuerySchema,
@@ -8,9 +9,8 @@ import {
   listDeliveries,
   replayDeliveries,
   replayDelivery,
-} from "../../../api/webhooks/delivery-log.ts";
-import { enableWebhook, type WebhookObject } from "../../../api/webhooks/receivers.ts";
-import { freePort } from "../../../scripts/dev/ports.ts";
+} from "../../../webhooks/delivery-log.ts";
+import { enableWebhook, type WebhookObject } from "../../../webhooks/receivers.ts";
 import { eventually } from "../../support/api-client.ts";
 import { Client } from "../../support/client.ts";
 import { untilIndexed } from "../../support/indexed.ts";
