@@ -227,6 +227,10 @@ it("several gateways at once make each delivery once and send it once", async ()
     await protocol.send(protocol.client, protocol.call("Stablecoin", "approve", InferenceEscrow, 40_000_000n));
     for (let i = 0; i < 40; i += 1)
       await protocol.send(protocol.client, protocol.call("InferenceEscrow", "deposit", 100, 1));
+    await eventually(
+      async () => ids("/shared"),
+      ({ length }) => length >= 40,
+    );
     await quiet();
     expect(ids("/shared")).toHaveLength(40);
     expect(new Set(ids("/shared")).size).toBe(40);
