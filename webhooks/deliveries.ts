@@ -348,7 +348,7 @@ async function recordResults(
 }
 
 /** Attempts of one delivery that its log keeps: the newest. */
-export const ATTEMPTS_KEPT = 100;
+const ATTEMPTS_KEPT = 100;
 
 // A delivery may have been replayed, taken over after its lease, skipped or deleted meanwhile. It then gets the log
 // line only, except for a success. An attempt from before a replay decides nothing.

@@ -10,11 +10,11 @@ export type Pace = "new" | "prompt" | "slow" | "silent";
 export type DueWebhook = { id: string; wallet: string; pace: Pace; due: number; since: number };
 
 /** Attempts at once of a webhook of which nobody knows that it answers. */
-export const UNPROVEN_AT_ONCE = 2;
+const UNPROVEN_AT_ONCE = 2;
 
 /** What of a wallet is treated alike: its prompt webhooks, or its others. */
 export type Lane = { wallet: string; prompt: boolean };
-export const laneKey = ({ wallet, prompt }: Lane): string => `${wallet} ${prompt ? "prompt" : "other"}`;
+const laneKey = ({ wallet, prompt }: Lane): string => `${wallet} ${prompt ? "prompt" : "other"}`;
 
 /** Attempts that run now. */
 export class Running {

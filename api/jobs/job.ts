@@ -146,15 +146,15 @@ export class JobRun {
 
   /**
    * A client's connection ended, with or without the answer: from now on the job is charged also after a crash. What it was sent is evidence in a
-   * dispute. `hasBegun`: it had been sent some of the answer. Without a key, the work ends: at once where the answer had begun, else after ten
-   * seconds in which a repetition of the request can join. Resolves once the leave is written down. Never rejects.
+   * dispute. `isServed`: it had been sent some of the answer, or its whole reply. Without a key, the work ends: at once after such a client, else
+   * after ten seconds in which a repetition of the request can join. Resolves once the leave is written down. Never rejects.
    */
-  async clientLeft(sent: { sentHash: Hex; sentComplete: boolean }, hasBegun: boolean): Promise<void> {
+  async clientLeft(sent: { sentHash: Hex; sentComplete: boolean }, isServed: boolean): Promise<void> {
     const { store, times, logger } = this.#context;
     const { jobId, claimedUntil } = this.input;
     this.#clients -= 1;
     if (claimedUntil === null && this.#clients === 0) {
-      if (hasBegun) this.#unwanted.abort();
+      if (isServed) this.#unwanted.abort();
       else this.#leaving = setTimeout(() => void this.#endUnlessJoined(), JOIN_MS).unref();
     }
     try {
