@@ -1,6 +1,7 @@
 /** One attempt of a delivery: the signed request, and what came of it in words for the endpoint's owner. */
 import { createHmac } from "node:crypto";
 import { EndpointRefused, type GuardedClient } from "../api/outbound/endpoint.ts";
+import { readStart } from "../shared/bounded-body.ts";
 
 /** Value of `Service-Signature` (specification, "Signature"). `timestamp` in Unix seconds. */
 export function signatureHeader(secret: string, timestamp: number, body: string): string {
@@ -64,21 +65,11 @@ export async function attempt(message: Message, http: GuardedClient, stop: Abort
 
 /** The beginning of a body. A short one is read to its end, so that its connection can be used again. */
 async function firstBytes(body: AsyncIterable<Buffer> & { destroy(): unknown }): Promise<string> {
-  const chunks: Buffer[] = [];
-  let size = 0;
+  // The status has decided already: of a body that we cut, what came is shown.
   const timer = setTimeout(() => body.destroy(), BODY_MS);
-  try {
-    for await (const chunk of body) {
-      chunks.push(chunk);
-      size += chunk.length;
-      if (size > RESPONSE_BYTES) break;
-    }
-  } catch {
-    // Cut by the endpoint or by us: the status has decided already, and what came is shown.
-  } finally {
-    clearTimeout(timer);
-  }
-  return Buffer.concat(chunks).subarray(0, RESPONSE_BYTES).toString("utf8").replaceAll("\0", "\ufffd");
+  const bytes = await readStart(body, RESPONSE_BYTES);
+  clearTimeout(timer);
+  return bytes.toString("utf8").replaceAll("\0", "\ufffd");
 }
 
 const CLOSED = new Set(["ECONNRESET", "EPIPE"]);
