@@ -7,7 +7,7 @@ import { isHex } from "viem";
 import { z } from "zod";
 import { quoted, WebError } from "../../api/errors.ts";
 import type { Gateway } from "../../api/gateway.ts";
-import { answerSeconds, type FoundJob } from "../../api/jobs/job-reader.ts";
+import { answerSeconds, type FoundJob, measuredSeconds } from "../../api/jobs/job-reader.ts";
 import { jobRoutes } from "../../api/routes/jobs.ts";
 import { type Bodies, readForm, takeBody } from "../../api/routes/json-body.ts";
 import { burstLimit, noStore } from "../../api/routes/limits.ts";
@@ -81,7 +81,10 @@ function webApi(gateway: Gateway, shared: Shared, shown: object): Router {
   api.use(webAccountRoutes(gateway, session));
   api.get("/jobs/:job_id/output", session, shared.output);
   api.post("/jobs/:job_id/dispute", session, shared.dispute);
-  const withAnswer = (found: FoundJob) => ({ ...found.job, answer_seconds: answerSeconds(found) });
+  const withAnswer = (found: FoundJob) => ({
+    ...found.job,
+    answer_seconds: measuredSeconds(found) ?? answerSeconds(found),
+  });
   api.use("/jobs", session, jobRoutes(jobReader, withAnswer));
   api.use("/settings", session, settingsRoutes(gateway.webhooks.context));
   api.use(["/webhooks", "/deliveries"], session);

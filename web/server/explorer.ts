@@ -15,6 +15,7 @@ import {
 import { findJob } from "../../api/db/jobs.ts";
 import { paced, type Reader } from "../../api/db/pool.ts";
 import { ApiError, quoted, WebError } from "../../api/errors.ts";
+import { whyUncharged } from "../../api/jobs/job-reader.ts";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import { fromApiJobId } from "../../protocol/job-id.ts";
 import { AnswerCache } from "./answer-cache.ts";
@@ -109,6 +110,7 @@ export function explorerRoutes({ rpc, head, reader, contracts }: Parts): Router 
       model: row?.model ?? stored?.model ?? null,
       tier: row?.tier ?? stored?.tier ?? null,
       status: row?.status ?? null,
+      ...whyUncharged(row?.status ?? null, row),
       proof_hash: row?.proofHash ?? null,
       credits_charged: row?.creditsCharged ?? 0,
       disputed: row?.disputedAt != null,
