@@ -1,5 +1,5 @@
 /** Who makes up the network, and what it does: models, workers, operators, their histories, and disputes. Open to everybody, below /app/api. */
-import { type RequestHandler, Router } from "express";
+import { type Request, type RequestHandler, Router } from "express";
 import { getAddress } from "viem";
 import { countFailedJobs, listWorkerIncidents } from "../../api/db/incidents.ts";
 import {
@@ -14,6 +14,14 @@ import {
   type ModelRow,
   type WorkerRow,
 } from "../../api/db/index-reads.ts";
+import {
+  OBSERVED_RANGES,
+  type Observed,
+  type ObservedRange,
+  observedModels,
+  observedOfModel,
+  observedOfWorker,
+} from "../../api/db/observations.ts";
 import { paced, type Reader, snakeCase } from "../../api/db/pool.ts";
 import { ApiError, quoted, WebError } from "../../api/errors.ts";
 import { isoTime } from "../../api/jobs/job-reader.ts";
@@ -38,11 +46,14 @@ export const EVENTS_SHOWN = 25;
 const DISPUTES_SHOWN = 25;
 const OPEN_DISPUTES_SHOWN = 200;
 
+/** Of a model that no gateway has seen anything of. */
+const NOT_SEEN: Observed = { requests: 0, failures: 0, uptime: null, first_token_ms: null, tokens_per_second: null };
 const NOTHING: DayTotal = { jobs: 0, settled: 0, failed: 0, credits: 0, units: 0 };
 
 /**
  * `GET /models`, `/workers`, `/operators`, each with a page of one: `/models/{id}`, `/workers/{number or address}`, `/operators/{number}`;
- * `GET /network`; `GET /disputes?before={position}` and `/disputes/{job_id}`: open disputes, the first to end first, and those that ended, newest
+ * `GET /models/{id}/observed?range=24h` and `/workers/{id}/observed?range=24h`, also `7d` and `30d`: what this service's gateways saw of them, by
+ * the hour, six hours or UTC day, oldest first. `GET /network`; `GET /disputes?before={position}` and `/disputes/{job_id}`: open disputes, the first to end first, and those that ended, newest
  * first; one dispute with who said what, its arbiters, their votes and its end. A worker is `active` if the chain lets it take jobs, and
  * `answers` if this gateway reaches it. Stakes are in millionths of an SVC. Jobs, credits and earnings are all operators', as the chain has
  * them; `owed` is what the treasury still owes a worker after disputes. A worker's success is of this operator's jobs: the chain does not
@@ -55,9 +66,15 @@ export function networkRoutes(reader: Reader, pool: WorkerPool, operator: number
   const total = paced(() => chargedEver(reader));
   const latest = paced(() => listJobsOfOperator(reader, operator, LATEST));
 
+  const seenModels = observedModels(reader);
+
   const shownModels = async (rows: readonly ModelRow[]) => {
-    const today = totalsBy(await day(), (row) => row.model);
-    return rows.map((row) => showModel(row, pool, today.get(row.number) ?? NOTHING));
+    const [jobs, seen] = await Promise.all([day(), seenModels()]);
+    const today = totalsBy(jobs, (row) => row.model);
+    return rows.map((row) => ({
+      ...showModel(row, pool, today.get(row.number) ?? NOTHING),
+      observed_24h: seen.get(row.number) ?? NOT_SEEN,
+    }));
   };
 
   const shownWorkers = async (rows: readonly WorkerRow[]) => {
@@ -119,6 +136,26 @@ export function networkRoutes(reader: Reader, pool: WorkerPool, operator: number
     const subject = { subject: String(row.number), limit: EVENTS_SHOWN };
     const [[shown], history] = await Promise.all([shownModels([row]), listHistory(reader, "model", subject)]);
     response.json({ ...shown, history: history.map(showEvent) });
+  };
+  const modelSeen: RequestHandler = async (request, response) => {
+    const id = String(request.params.id);
+    const [catalog, known] = await Promise.all([listModels(reader), listWorkers(reader)]);
+    const row = catalog.find((one) => one.id === id);
+    if (row === undefined) throw new WebError("not_found", `The catalog has no model '${id}'.`);
+    const [any, ...lines] = await observedOfModel(reader, row.number, rangeOf(request));
+    const numbers = new Map(known.map(({ signer, number }): [string, number] => [signer, number]));
+    const workers = lines.map(({ worker, spans }) => ({
+      number: numbers.get(worker) ?? null,
+      address: getAddress(worker),
+      spans,
+    }));
+    response.json({ spans: any?.spans, workers });
+  };
+  const workerSeen: RequestHandler = async (request, response) => {
+    const id = String(request.params.id).toLowerCase();
+    const row = (await listWorkers(reader)).find((one) => one.signer === id || String(one.number) === id);
+    if (row === undefined) throw new WebError("not_found", `No worker '${id}' is registered.`);
+    response.json({ spans: await observedOfWorker(reader, row.signer, rangeOf(request)) });
   };
   const workers: RequestHandler = async (_request, response) => {
     response.json({ data: await shownWorkers(await listWorkers(reader)) });
@@ -207,11 +244,22 @@ export function networkRoutes(reader: Reader, pool: WorkerPool, operator: number
     .get("/disputes/:id", dispute)
     .get("/models", models)
     .get("/models/:id", model)
+    .get("/models/:id/observed", modelSeen)
     .get("/workers", workers)
     .get("/workers/:id", worker)
+    .get("/workers/:id/observed", workerSeen)
     .get("/operators", operators)
     .get("/operators/:id", oneOperator)
     .get("/network", network);
+}
+
+/** The time that a chart shows: 24 hours unless the request names another one. */
+function rangeOf({ query: { range = "24h" } }: Request): ObservedRange {
+  if (Object.hasOwn(OBSERVED_RANGES, String(range))) return range as ObservedRange;
+  const known = Object.keys(OBSERVED_RANGES).join(", ");
+  throw new ApiError("invalid_request", `range: must be one of ${known}, not ${quoted(String(range))}`, {
+    param: "range",
+  });
 }
 
 function showModel({ createdAt, ...row }: ModelRow, pool: WorkerPool, today: DayTotal) {
