@@ -9,7 +9,9 @@ import { type Address, keccak256, stringToBytes } from "viem";
 
 const RETAKE_MS = 1_000;
 /** Longer than a process needs to take its lock again, once the database is back. */
-const OTHERS_MS = 10_000;
+const OTHERS_MS = 8_000;
+/** Looks at another signer's lock that are further apart say nothing of the time between them. */
+const LOOKS_APART_MS = 30_000;
 const TIMEOUT_MS = 5_000;
 /** Both ends notice within 15 s that the other machine is gone: then the lock is lost here, and free there. */
 const KEEPALIVE = { idleSeconds: 5, probes: 10 };
@@ -18,7 +20,12 @@ const KEEPALIVE = { idleSeconds: 5, probes: 10 };
 export type LockSpace = { databaseUrl: string; chainId: number; timeoutMs?: number };
 
 /** A signer that no other process uses until `lost` is aborted: its connection broke, or `release` was called. */
-type HeldSigner = { readonly lost: AbortSignal; release(): Promise<void> };
+type HeldSigner = {
+  readonly lost: AbortSignal;
+  /** Those of the signers whose locks no process holds now. */
+  free(signers: readonly Address[]): Promise<Address[]>;
+  release(): Promise<void>;
+};
 
 /** Number of a signer's advisory lock. */
 export function signerLockKey(chainId: number, signer: Address): bigint {
@@ -51,8 +58,21 @@ export async function trySignerLock(space: LockSpace, signer: Address): Promise<
     // A connection whose answer was lost can hold the lock against this very process.
     if (!held) client.end().catch(() => {});
   }
-  return held ? { lost: lost.signal, release: () => client.end() } : null;
+  if (!held) return null;
+  const free = async (signers: readonly Address[]): Promise<Address[]> => {
+    const keys = signers.map((one) => String(signerLockKey(chainId, one)));
+    const { rows } = await client.query<{ key: string }>(HELD_KEYS, [keys]);
+    const taken = new Set(rows.map(({ key }) => key));
+    return signers.filter((_, index) => !taken.has(keys[index] as string));
+  };
+  return { lost: lost.signal, free, release: () => client.end() };
 }
+
+/** Which of the keys are locked. PostgreSQL shows the key of an advisory lock in two halves. */
+const HELD_KEYS = `SELECT key::text FROM unnest($1::bigint[]) AS key
+  WHERE EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND granted
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+    AND classid = ((key >> 32) & 4294967295)::oid AND objid = (key & 4294967295)::oid)`;
 
 /** The lock on this process's own signer: while it is lost, nothing may be sent, and it is taken again as soon as it is free. */
 export class SignerLock {
@@ -63,6 +83,8 @@ export class SignerLock {
   /** When the lock was last taken again, ms since the epoch, and how often it was. */
   #retakenAt = 0;
   #terms = 0;
+  /** Signers whose locks were free at the last look, since when, and when that was, ms since the epoch. */
+  readonly #free = new Map<Address, { since: number; seenAt: number }>();
 
   private constructor(lock: HeldSigner, take: () => Promise<HeldSigner | null>, logger: Logger) {
     this.#lock = lock;
@@ -89,11 +111,21 @@ export class SignerLock {
   }
 
   /**
-   * Whether a signer whose lock is free is one that no process uses: what took this process's lock a moment ago took the others' as well, and they
-   * need a moment to take them again.
+   * Those of the signers that no process uses any more: their locks were free at every look for some seconds. A process that lost its connection to
+   * the database takes its lock again, and what took this process's lock a moment ago took the others' as well.
    */
-  get mayTakeOver(): boolean {
-    return this.held && Date.now() - this.#retakenAt > OTHERS_MS;
+  async left(signers: readonly Address[]): Promise<Address[]> {
+    if (signers.length === 0 || !this.held || Date.now() - this.#retakenAt < OTHERS_MS) return [];
+    const free = new Set(await this.#lock.free(signers));
+    const now = Date.now();
+    return signers.filter((signer) => {
+      const before = this.#free.get(signer);
+      if (!free.has(signer)) this.#free.delete(signer);
+      if (!free.has(signer)) return false;
+      const since = before !== undefined && now - before.seenAt < LOOKS_APART_MS ? before.since : now;
+      this.#free.set(signer, { since, seenAt: now });
+      return now - since >= OTHERS_MS;
+    });
   }
 
   async release(): Promise<void> {

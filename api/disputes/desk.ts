@@ -26,7 +26,7 @@ export type DisputeContext = DecisionContext & {
   disputes: DisputeStore;
   metrics: Metrics;
   /** Without its signer to itself (`held`), this process's requests may be another's by now. */
-  signer: Pick<SignerLock, "held" | "mayTakeOver">;
+  signer: Pick<SignerLock, "held" | "left">;
 };
 export type DisputedJob = { jobId: Hex; wallet: Address; stored: StoredJob | null; row: JobRow | null };
 export type Disputed = Exclude<Decision, { kind: "refused" }>;
@@ -186,8 +186,7 @@ export class DisputeDesk {
     if (!signer.held) return;
     const self = { gateway: jobs.account.address, operator: jobs.operator.id };
     try {
-      const others = signer.mayTakeOver ? await disputes.othersUnanswered(self.gateway, self.operator) : [];
-      for (const other of others) {
+      for (const other of await signer.left(await disputes.othersUnanswered(self.gateway, self.operator))) {
         const claimed = await disputes.claimFrom(other, signerLockKey(jobs.chainId, other), self);
         if (claimed > 0)
           jobs.logger.warn(

@@ -32,7 +32,7 @@ type Parts = {
   /** Whether a request of this process runs the job. */
   isRunning: (jobId: Hex) => boolean;
   /** Without its signer to itself (`held`), this process's jobs may be another's by now. */
-  signer: Pick<SignerLock, "held" | "mayTakeOver">;
+  signer: Pick<SignerLock, "held" | "left">;
 };
 
 export class Recovery {
@@ -89,8 +89,7 @@ export class Recovery {
     const { store, chainId, logger } = this.#context;
     const own = await store.claimOwn();
     if (own > 0) logger.info({ jobs: own }, "unfinished jobs of an earlier process are taken up");
-    if (!this.#parts.signer.mayTakeOver) return;
-    for (const signer of await store.othersUnfinished()) {
+    for (const signer of await this.#parts.signer.left(await store.othersUnfinished())) {
       const jobs = await store.claimFrom(signer, signerLockKey(chainId, signer));
       if (jobs > 0)
         logger.warn({ signer, jobs }, "no gateway runs with this signer: its unfinished jobs are taken over");

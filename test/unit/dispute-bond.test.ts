@@ -222,7 +222,7 @@ function desk(
   const context = {
     ...contextOf(one),
     disputes: { record: async () => recorded, answer: async () => true, find: async () => found },
-    signer: { held: true, mayTakeOver: true },
+    signer: { held: true, left: async () => [] },
     metrics: { disputes: { inc: ({ outcome }: { outcome: string }) => outcomes.push(outcome) } },
   } as unknown as DisputeContext;
   const opened = new DisputeDesk(context);

@@ -116,7 +116,7 @@ async function nextProcessSends(): Promise<Operation["kind"][]> {
     ...parts,
     contextWindow: () => 4_096,
     isRunning: () => false,
-    signer: { held: true, mayTakeOver: true },
+    signer: { held: true, left: async () => [] },
   }).sweep();
   await vi.advanceTimersByTimeAsync(1_000);
   return sent;

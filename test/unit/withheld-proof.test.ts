@@ -138,7 +138,7 @@ async function sweepProven({ age, delivers }: { age: number; delivers: "proven" 
     indexIsWhole: () => false,
     contextWindow: () => 4_096,
     isRunning: () => false,
-    signer: { held: true, mayTakeOver: true },
+    signer: { held: true, left: async () => [] },
   };
   await new Recovery(jobs, parts).sweep();
   return seen;
