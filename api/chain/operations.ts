@@ -199,6 +199,8 @@ export function readReceipt(receipt: RawReceipt): MinedBatch {
   return { hash, blockNumber, blockHash, blockTime, fee, success, eventsByJob, failures };
 }
 
+export const isLock = ({ kind }: Operation): boolean => kind === "lock" || kind === "lockAuthorized";
+
 /** Operations that the contract refuses after their deadline. */
 export const HAS_DEADLINE: ReadonlySet<OperationKind> = new Set(["lock", "lockAuthorized", "complete", "openDispute"]);
 

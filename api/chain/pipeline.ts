@@ -10,7 +10,7 @@
  *       ↓       A receipt of one of the variants is read, and each operation that is in it gets its outcome.
  *     mined     The row names the block. 1,000 blocks later it is deleted.
  *
- *     mined → queued  The mined variant has fewer operations. The others wait until no reorganisation can bring another variant in its place.
+ *     mined → queued  The mined variant has fewer operations. The others go into another batch; locks, until the block is final, do not.
  *     sent → queued   Another transaction used the nonce. The row is closed as `void`, its operations go into another batch.
  *     mined → queued  The batch reverted as a whole. Its operations go into another batch with twice the gas, three times at most.
  *     mined, void → sent  A reorganisation took the transaction back (reorg-watch.ts). The same bytes are brought to their end again.
@@ -19,13 +19,14 @@
  */
 import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 import type { Hex } from "viem";
+import { type Repeated, repeat } from "../../shared/repeat.ts";
 import type { NewJob } from "../db/jobs.ts";
 import { Broadcaster } from "./broadcaster.ts";
 import { affordableGas } from "./offers.ts";
-import { HAS_DEADLINE, type MinedBatch, type Operation, type Outcome, readReceipt } from "./operations.ts";
+import { HAS_DEADLINE, isLock, type MinedBatch, type Operation, type Outcome, readReceipt } from "./operations.ts";
 import { type OutboxRow, type Variant, VOID } from "./outbox.ts";
 import { BatchLimit, Gathering, MAX_IN_FLIGHT, OperationQueue, Pacer, type Pending } from "./queue.ts";
-import { FINAL_BLOCKS, ReorgWatch } from "./reorg-watch.ts";
+import { KEEP_BLOCKS, ReorgWatch } from "./reorg-watch.ts";
 import type { Rpc } from "./rpc.ts";
 import { firstOffer, type Sending, type SigningContext, settleNonce, signVariant } from "./transaction.ts";
 
@@ -42,8 +43,6 @@ const UNREAD_MS = 1_000;
 const MAX_TRIES = 3;
 /** How often operations that wait for finality are looked at. */
 const FINALITY_LOOK_MS = 1_000;
-/** Rows of mined transactions are kept this many blocks, for reorganisations. */
-const KEEP_BLOCKS = 1_000;
 /** PostgreSQL's code for a row that exists already. */
 const UNIQUE_VIOLATION = "23505";
 
@@ -73,8 +72,8 @@ type Waiting = Pending & {
 
 /** Operations of one transaction that somebody waits for, by their place in it. */
 type Waiters = ReadonlyMap<number, Waiting>;
-/** Operations that the mined variant of their nonce does not have; they may go elsewhere once `block` is final. */
-type LeftOver = { waiters: Waiters; block: number };
+/** Locks that the mined variant of their nonce does not have; they may go elsewhere once its block is final. */
+type LeftOver = { waiters: Waiters; block: { number: number; hash: Hex } };
 
 type Options = { batchGas: bigint; sendsPerSecond: number };
 
@@ -104,7 +103,7 @@ export class Pipeline {
   #signing = false;
   #stopping = false;
   #timer: NodeJS.Timeout | undefined;
-  #finality: NodeJS.Timeout | undefined;
+  #finality: Repeated | undefined;
   #idle: (() => void)[] = [];
 
   constructor(context: SigningContext, rpc: Rpc, { batchGas, sendsPerSecond }: Options) {
@@ -139,7 +138,7 @@ export class Pipeline {
     const open = await this.#takeUp(Number(count));
     // What is taken up can wait for an earlier nonce that a reorganisation removes meanwhile.
     this.#reorgs.start((row) => this.#again(row));
-    this.#finality = setInterval(() => this.#requeueFinal(), FINALITY_LOOK_MS).unref();
+    this.#finality = repeat(() => this.#requeueFinal(), FINALITY_LOOK_MS);
     return { takenUp: Promise.all(open).then(() => {}) };
   }
 
@@ -269,7 +268,7 @@ export class Pipeline {
     this.#stopping = true;
     this.#reorgs.stop();
     clearTimeout(this.#timer);
-    clearInterval(this.#finality);
+    void this.#finality?.stop();
     refuse(this.#queue.drain(), new NotSent(reason));
   }
 
@@ -390,34 +389,52 @@ export class Pipeline {
     this.#minedAt = performance.now();
     for (const observer of this.#observers) observer(batch, blockTime);
     metrics.batchItems.observe(variant.operations);
-    const left = new Map<number, Waiting>();
+    const locks = new Map<number, Waiting>();
+    const others: Waiting[] = [];
     for (const [index, item] of waiters) {
       if (index < variant.operations) this.#resolve(item, index, batch, blockTime);
-      else left.set(index, item);
+      else if (isLock(item.operation)) locks.set(index, item);
+      else others.push(item);
     }
-    if (left.size > 0) this.#leftOver.set(row.nonce, { waiters: left, block: batch.blockNumber });
+    const block = { number: batch.blockNumber, hash: batch.blockHash };
+    if (locks.size > 0) this.#leftOver.set(row.nonce, { waiters: locks, block });
+    // Should a reorganisation bring the larger variant after all, the contract takes the second one without effect, or refuses it.
+    this.#requeue(others);
     this.#batchLimit.observe(variant, row.items.length);
     await this.#close(row.nonce, batch);
   }
 
   /**
-   * Queues the operations that a mined variant did not have, once no reorganisation can bring another variant in its place. Those that are of no use
-   * any more are given up.
+   * Queues the locks that a mined variant did not have, once no reorganisation can bring another variant in its place: the second of two locks is
+   * refused, and its client would hear that nothing is locked.
    */
-  #requeueFinal(): void {
-    const final = this.#context.head.block.number - FINAL_BLOCKS;
-    for (const [nonce, { waiters, block }] of this.#leftOver) {
-      if (block > final) continue;
+  async #requeueFinal(): Promise<void> {
+    for (const [nonce, left] of this.#leftOver) {
+      // Meanwhile a reorganisation can have taken the variant back.
+      if (!(await this.#isFinal(left.block)) || this.#leftOver.get(nonce) !== left) continue;
       this.#leftOver.delete(nonce);
-      const now = Date.now();
-      const items = [...waiters.values()];
-      refuse(
-        items.filter((item) => hasEnded(item, now)),
-        new NotSent("its node did not take it in time"),
-      );
-      for (const item of items) if (!hasEnded(item, now)) this.#queue.push({ ...item, queuedAt: now });
+      this.#requeue([...left.waiters.values()]);
     }
     this.#pump();
+  }
+
+  /** Queues operations that a mined variant did not have; those that are of no use any more are given up. */
+  #requeue(items: readonly Waiting[]): void {
+    const now = Date.now();
+    refuse(
+      items.filter((item) => hasEnded(item, now)),
+      new NotSent("its node did not take it in time"),
+    );
+    for (const item of items) if (!hasEnded(item, now)) this.#queue.push({ ...item, queuedAt: now });
+  }
+
+  async #isFinal(block: LeftOver["block"]): Promise<boolean> {
+    try {
+      return await this.#reorgs.isFinal(block);
+    } catch (error) {
+      this.#context.logger.warn({ err: error }, "whether a block is final could not be read");
+      return false;
+    }
   }
 
   #resolve(item: Waiting, index: number, batch: MinedBatch, blockTime: number): void {

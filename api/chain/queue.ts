@@ -1,5 +1,5 @@
 /** Which operations make the next batch, and when a batch may leave. Pure: no chain, and the clock is given or monotonic. */
-import { BATCH_RESERVE, GAS_CEILING, type Operation } from "./operations.ts";
+import { BATCH_RESERVE, GAS_CEILING, isLock, type Operation } from "./operations.ts";
 
 /** An operation with the promises of whoever submitted it. */
 export type Pending = {
@@ -34,26 +34,27 @@ export class OperationQueue<T extends Pending = Pending> {
    * most half of the gas. So many new jobs cannot delay the settlement of finished ones.
    */
   take(gasLimit: bigint): T[] {
-    const isLock = ({ operation: { kind } }: T) => kind === "lock" || kind === "lockAuthorized";
     this.#items.sort(
       (a, b) =>
-        a.operation.deadline - b.operation.deadline || Number(isLock(a)) - Number(isLock(b)) || a.queuedAt - b.queuedAt,
+        a.operation.deadline - b.operation.deadline ||
+        Number(isLock(a.operation)) - Number(isLock(b.operation)) ||
+        a.queuedAt - b.queuedAt,
     );
     const budget = gasLimit - BATCH_RESERVE;
-    const others = this.#items.some((item) => !isLock(item));
+    const others = this.#items.some(({ operation }) => !isLock(operation));
     const taken: T[] = [];
     const left: T[] = [];
     let gas = 0n;
     let lockGas = 0n;
     for (const item of this.#items) {
       const ceiling = GAS_CEILING[item.operation.kind];
-      const lockFits = !isLock(item) || !others || lockGas + ceiling <= budget / 2n;
+      const lockFits = !isLock(item.operation) || !others || lockGas + ceiling <= budget / 2n;
       // One item always goes, however small the limit: a queue that cannot move would be silent.
       const fits = taken.length === 0 || (gas + ceiling <= budget && taken.length < MAX_ITEMS);
       if (fits && lockFits) {
         taken.push(item);
         gas += ceiling;
-        if (isLock(item)) lockGas += ceiling;
+        if (isLock(item.operation)) lockGas += ceiling;
       } else left.push(item);
     }
     this.#items = left;

@@ -1,14 +1,17 @@
-import type { Hex } from "viem";
+import { type Hex, numberToHex } from "viem";
 import type { OutboxRow } from "./outbox.ts";
-import type { Rpc } from "./rpc.ts";
+import { type Rpc, RpcError } from "./rpc.ts";
 import type { SigningContext } from "./transaction.ts";
 
 const LOOK_MS = 2_000;
 /** So many looks must miss a transaction: behind a load balancer, one node can be a block or two behind the one asked before. */
 const LOOKS = 3;
-/** Deepest reorganisation after which transactions that are mined again elsewhere are noticed. A block with more on top is final here. */
-export const FINAL_BLOCKS = 64;
+/** Blocks with at least so many on top are final where the chain does not say which are, once they have been so old for so long (ms). */
+const FINAL_BLOCKS = 64;
+const FINAL_MS = 60_000;
 const READS_AT_ONCE = 20;
+/** Rows of mined transactions are kept this many blocks, for reorganisations. */
+export const KEEP_BLOCKS = 1_000;
 
 type Block = { number: Hex; hash: Hex };
 
@@ -29,6 +32,8 @@ export class ReorgWatch {
   /** Blocks with transactions of ours that the chain has as long as it has `#newest`: they need not be asked for again. */
   readonly #sure = new Map<number, Hex>();
   #newest: Block | undefined;
+  /** Newest blocks of the last looks, and when that was (`performance.now()`): of the last minute, and the last one before it. */
+  #heights: { number: number; at: number }[] = [];
   /** Nonces that were missed at the last look, and by how many looks in a row. */
   #missed = new Map<number, number>();
   #timer: NodeJS.Timeout | undefined;
@@ -113,12 +118,15 @@ export class ReorgWatch {
   async #followHead(): Promise<void> {
     const before = this.#newest;
     this.#newest = (await this.#block("latest")) ?? undefined;
+    const now = performance.now();
+    if (this.#newest !== undefined) this.#heights.push({ number: Number(this.#newest.number), at: now });
+    while ((this.#heights[1]?.at ?? now) <= now - FINAL_MS) this.#heights.shift();
     if (before !== undefined && (await this.#block(before.number))?.hash !== before.hash) this.#sure.clear();
   }
 
   /** Nonces of transactions whose block is another one now. */
   async #moved(): Promise<number[]> {
-    const since = Number(this.#newest?.number ?? 0) - FINAL_BLOCKS;
+    const since = this.#deepBlock();
     for (const number of this.#sure.keys()) if (number <= since) this.#sure.delete(number);
     const placed = await this.#context.outbox.minedAbove(since);
     const unsure = [...new Set(placed.map(({ block }) => block))].filter((block) => !this.#sure.has(block));
@@ -132,6 +140,36 @@ export class ReorgWatch {
     // The next look asks again, perhaps another node.
     for (const { block } of moved) this.#sure.delete(block);
     return moved.map(({ nonce }) => nonce);
+  }
+
+  /**
+   * Whether no reorganisation is expected to remove a block: the chain calls it final, or it is deep where the node cannot say that. The block at its
+   * height must be the same still: one that was removed a moment ago can have as many blocks on top by now.
+   */
+  async isFinal({ number, hash }: { number: number; hash: Hex }): Promise<boolean> {
+    const final = Number((await this.#finalized())?.number ?? this.#deepBlock());
+    return number <= final && (await this.#block(numberToHex(number)))?.hash === hash;
+  }
+
+  /** The newest block that the chain calls final; null where its node does not know that. */
+  async #finalized(): Promise<Block | null> {
+    try {
+      return await this.#block("finalized");
+    } catch (error) {
+      if (error instanceof RpcError) return null;
+      throw error;
+    }
+  }
+
+  /**
+   * The newest block with so many on top that reorganisations below it are not looked for: 64, or as many as the chain made within the last minute. A
+   * quick chain makes 64 within the looks that a reorganisation takes to be noticed.
+   */
+  #deepBlock(): number {
+    const newest = Number(this.#newest?.number ?? 0);
+    const [oldest] = this.#heights;
+    const isKnown = oldest !== undefined && oldest.at <= performance.now() - FINAL_MS;
+    return isKnown ? Math.min(newest - FINAL_BLOCKS, oldest.number) : newest - KEEP_BLOCKS;
   }
 
   #block(tag: string): Promise<Block | null> {

@@ -20,8 +20,6 @@ const PROJECT = [
   "scripts",
   "shared",
   "verify",
-  "web/server",
-  "webhooks",
   "worker",
   "package.json",
   "tsconfig.base.json",

@@ -34,6 +34,8 @@ export type NodeProfile = {
   logs: { blocks: number; results: number; refused: Refused } | null;
   /** Whether it knows the block tag `pending`. */
   pendingTag: boolean;
+  /** Whether it knows the block tag `finalized`. */
+  finalTag: boolean;
   /** Whether it shows transactions that are not mined. */
   showsPool: boolean;
   /** Data of a revert: as it is, with a word in front, or left out. */
@@ -66,6 +68,7 @@ const geth: NodeProfile = {
   batch: { most: 1_000, form: "error", refused: refused("batch too large", -32600) },
   logs: null,
   pendingTag: true,
+  finalTag: true,
   showsPool: true,
   revert: "plain",
   limited: null,

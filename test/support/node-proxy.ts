@@ -135,6 +135,8 @@ export class NodeProxy {
     const { profile, faults } = this;
     if (!profile.pendingTag && params.includes("pending"))
       return this.#refuse("pending", { code: -32602, message: "Invalid block params" });
+    if (!profile.finalTag && params.includes("finalized"))
+      return this.#refuse("finalized", { code: -39001, message: "finalized block not found" });
     if (method.startsWith("eth_sendRaw")) return this.#send(method, params[0] as Hex);
     if (method === "eth_getTransactionReceipt") return this.#receipt(params[0] as Hex, lag);
     if (method === "eth_getTransactionByHash") {

@@ -8,10 +8,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Hex } from "viem";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { JobSightings, newestKnownBlock } from "../../../api/chain/job-sightings.ts";
-import { eventOf, type Operation, type Outcome } from "../../../api/chain/operations.ts";
+import { eventOf, failOperation, type Operation, type Outcome } from "../../../api/chain/operations.ts";
 import { connectRpc, RpcUnreachable } from "../../../api/chain/rpc.ts";
 import { inferenceEscrowAbi } from "../../../protocol/generated/abi.ts";
-import { ChainStatus } from "../../../protocol/job-status.ts";
+import { ChainStatus, failureReason } from "../../../protocol/job-status.ts";
 import { eventually } from "../../support/api-client.ts";
 import { NODE_PROFILES, type NodeProfile } from "../../support/node-profiles.ts";
 import { type NodeFaults, NodeProxy } from "../../support/node-proxy.ts";
@@ -19,7 +19,7 @@ import { account, lock, World } from "../../support/pipeline-world.ts";
 
 const GWEI = 1_000_000_000n;
 const BLOCK_MS = 250;
-/** Deeper than any reorganisation that the gateway expects. */
+/** The test chain calls a block final that has 64 on top. */
 const FINAL_BLOCKS = 70;
 
 const { geth, nethermind, erigon, besu, infura, sequencer } = NODE_PROFILES;
@@ -158,46 +158,88 @@ it("a batch that may not cost what the base fee asks by now is mined in parts", 
   expect(await locksOf(operations)).toBe(60);
 });
 
-it("a node that allows less gas gets a smaller batch; the rest follows once that is final", async () => {
-  const gasCap = { gas: 2_000_000n, refused: nethermind.gasCap?.refused ?? geth.words.known };
-  const { pipeline, head } = await behind({ ...nethermind, gasCap });
-  const operations = Array.from({ length: 40 }, () => lock(head, { validUntil: head.time + 600 }));
-  const done = Promise.all(operations.map((operation) => pipeline.submit(operation).mined));
-  const someLocked = () => locksOf(operations);
-  await eventually(someLocked, (count) => count >= 8, 60_000);
-  let settled = false;
-  void done.then(() => {
-    settled = true;
-  });
-  while (!settled) await world.node.mine({ blocks: FINAL_BLOCKS }).then(() => sleep(500));
-  expect(mined(await done)).toBe(40);
-  expect(await locksOf(operations)).toBe(40);
-});
+describe("a node that allows less gas", () => {
+  const least = { gas: 2_000_000n, refused: nethermind.gasCap?.refused ?? geth.words.known };
 
-it("a reorganisation that mines the first variant after all ends the operations of both, once each", async () => {
-  const gasCap = { gas: 2_000_000n, refused: geth.words.known };
-  const { pipeline, head, outbox } = await behind({ ...besu, gasCap });
-  const before = await outbox.lastNonce();
-  const operations = Array.from({ length: 40 }, () => lock(head, { validUntil: head.time + 600 }));
-  const done = Promise.all(operations.map((operation) => pipeline.submit(operation).mined));
-  const split = async () => {
-    const { rows } = await world.pool.query(
-      `SELECT t.mined_block, (SELECT raw FROM chain_transaction_variant v WHERE v.signer = t.signer AND v.nonce = t.nonce
-              ORDER BY created_at LIMIT 1) AS raw
-       FROM chain_transaction t JOIN chain_transaction_variant v ON v.hash = t.mined_hash
-       WHERE v.operations < jsonb_array_length(t.items) AND t.nonce > $1 ORDER BY t.nonce LIMIT 1`,
-      [before],
-    );
-    return rows[0] as { mined_block: string; raw: Hex } | undefined;
-  };
-  const found = await eventually(split, (row) => row !== undefined);
-  clearInterval(mining);
-  const depth = Number(await world.node.getBlockNumber()) - Number(found?.mined_block) + 1;
-  await world.node.request({ method: "anvil_reorg" as never, params: [depth, [[found?.raw, 0]]] as never });
-  // It must be noticed before 64 blocks have passed, by looks of two seconds each: blocks of a second leave room for a slow machine.
-  mining = setInterval(() => void world.node.mine({ blocks: 1 }).catch(() => {}), 4 * BLOCK_MS);
-  expect(mined(await done)).toBe(40);
-  expect(await locksOf(operations)).toBe(40);
+  /** Forty locks that it takes in parts; resolves when the first part is locked. */
+  async function split(profile: NodeProfile) {
+    const { pipeline, head, outbox } = await behind({ ...profile, gasCap: least });
+    const before = await outbox.lastNonce();
+    const operations = Array.from({ length: 40 }, () => lock(head, { validUntil: head.time + 600 }));
+    const done = Promise.all(operations.map((operation) => pipeline.submit(operation).mined));
+    const locked = () => locksOf(operations);
+    await eventually(locked, (count) => count >= 8, 60_000);
+    return { pipeline, head, operations, done, locked, before };
+  }
+
+  /** Mines so many blocks again and again until the work is over. */
+  async function mineUntil(done: Promise<unknown>, blocks: number): Promise<void> {
+    let isOver = false;
+    void done.then(() => {
+      isOver = true;
+    });
+    while (!isOver) await world.node.mine({ blocks }).then(() => sleep(500));
+  }
+
+  it("gets a smaller batch of locks; the rest follows once the chain calls that final", async () => {
+    const { done, locked } = await split(nethermind);
+    const first = await locked();
+    await sleep(3_000);
+    expect(await locked()).toBe(first);
+    await mineUntil(done, FINAL_BLOCKS);
+    expect(mined(await done)).toBe(40);
+    expect(await locked()).toBe(40);
+  });
+
+  it("and does not say what is final, gets the rest once that is deeper than any reorganisation looked for", async () => {
+    const { done, locked } = await split({ ...nethermind, finalTag: false });
+    const first = await locked();
+    await world.node.mine({ blocks: FINAL_BLOCKS });
+    await sleep(3_000);
+    expect(await locked()).toBe(first);
+    await mineUntil(done, 1_100);
+    expect(mined(await done)).toBe(40);
+    expect(await locked()).toBe(40);
+  });
+
+  it("gets what the contract takes once only, such as the end of a job, in another batch at once", async () => {
+    const { pipeline, head } = await behind(nethermind);
+    const locks = Array.from({ length: 40 }, () => lock(head, { validUntil: head.time + 600 }));
+    await Promise.all(locks.map((operation) => pipeline.submit(operation).mined));
+    proxy.profile = { ...nethermind, gasCap: least };
+    const ends = locks.map(({ jobId }) => failOperation(jobId, failureReason("cancelled")));
+    const outcomes = await Promise.all(ends.map((operation) => pipeline.submit(operation).mined));
+    expect(mined(outcomes)).toBe(40);
+    const blocks = outcomes.map(({ blockNumber }) => blockNumber);
+    expect(proxy.count("refused gas")).toBeGreaterThan(0);
+    expect(Math.max(...blocks) - Math.min(...blocks)).toBeLessThan(FINAL_BLOCKS);
+  });
+
+  it.each([0, FINAL_BLOCKS])(
+    "ends each lock once where a reorganisation mines the first variant after all, with %i blocks on top",
+    async (blocks) => {
+      const { done, locked, before } = await split(besu);
+      const smaller = async () => {
+        const { rows } = await world.pool.query<{ mined_block: string; raw: Hex }>(
+          `SELECT t.mined_block, (SELECT raw FROM chain_transaction_variant v WHERE v.signer = t.signer AND v.nonce = t.nonce
+                  ORDER BY created_at LIMIT 1) AS raw
+           FROM chain_transaction t JOIN chain_transaction_variant v ON v.hash = t.mined_hash
+           WHERE v.operations < jsonb_array_length(t.items) AND t.nonce > $1 ORDER BY t.nonce LIMIT 1`,
+          [before],
+        );
+        return rows[0];
+      };
+      const found = await eventually(smaller, (row) => row !== undefined);
+      clearInterval(mining);
+      const depth = Number(await world.node.getBlockNumber()) - Number(found?.mined_block) + 1;
+      await world.node.request({ method: "anvil_reorg" as never, params: [depth, [[found?.raw, 0]]] as never });
+      // A quick chain calls the place of the smaller variant final before anybody has noticed that it is not there any more.
+      if (blocks > 0) await world.node.mine({ blocks });
+      mining = setInterval(() => void world.node.mine({ blocks: 1 }).catch(() => {}), BLOCK_MS);
+      expect(mined(await done)).toBe(40);
+      expect(await locked()).toBe(40);
+    },
+  );
 });
 
 it("a node that keeps saying underpriced is offered one step a block, and no fortune", async () => {
