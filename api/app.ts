@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { SpanKind } from "@opentelemetry/api";
 import express, { type Express, type RequestHandler } from "express";
 import { continueTrace } from "../shared/tracing.ts";
+import { webApp } from "../web/server/app.ts";
 import type { Gateway } from "./gateway.ts";
 import { accountRoute } from "./routes/account.ts";
 import { chatRoute } from "./routes/chat.ts";
@@ -14,7 +15,6 @@ import { Bodies, limitByCredits, readChat, readForm } from "./routes/json-body.t
 import { burstLimit, cors, noStore, tellIndexLag } from "./routes/limits.ts";
 import { modelRoutes } from "./routes/models.ts";
 import { authenticate, pathOf } from "./routes/request.ts";
-import { webApp } from "./routes/web.ts";
 import { webhookRoutes } from "./routes/webhooks.ts";
 
 /** The HTTP surface: operator's routes, then everything below `/v1` behind the bearer key. */

@@ -7,7 +7,10 @@ import { NO_JOB } from "../protocol/dispatch.ts";
 import { inferenceEscrowAbi } from "../protocol/generated/abi.ts";
 import { ChainStatus } from "../protocol/job-status.ts";
 import { Cipher } from "../shared/cipher.ts";
+import { repeat } from "../shared/repeat.ts";
 import { signingAccount } from "../shared/secp256k1.ts";
+import { eraseOldSecrets, pruneLog } from "../webhooks/delivery-log.ts";
+import { WebhookService, webhookSettings } from "../webhooks/service.ts";
 import { Keys } from "./account/keys.ts";
 import { Balances } from "./chain/balances.ts";
 import { Directory } from "./chain/directory.ts";
@@ -25,6 +28,7 @@ import { IdempotencyStore } from "./db/idempotency.ts";
 import { IncidentStore } from "./db/incidents.ts";
 import { countLostDisputes, getHead, ifIndexed } from "./db/index-reads.ts";
 import { JobStore } from "./db/jobs.ts";
+import { Observations, pruneObservations } from "./db/observations.ts";
 import type { Incarnation } from "./db/pool.ts";
 import { bindToDeployment, reencrypt, startHousekeeping } from "./db/upkeep.ts";
 import { DisputeCloser } from "./disputes/closer.ts";
@@ -43,11 +47,12 @@ import { WorkerClient } from "./jobs/worker-client.ts";
 import { WorkerCover } from "./jobs/worker-cover.ts";
 import { WorkerPool } from "./jobs/worker-pool.ts";
 import { Metrics } from "./observe/metrics.ts";
-import { eraseOldSecrets, pruneLog } from "./webhooks/delivery-log.ts";
-import { WebhookService, webhookSettings } from "./webhooks/service.ts";
 
 /** Longer than a worker works on a test prompt. */
 const TEST_TIMEOUT_MS = 45_000;
+/** So often a gateway notes which models and workers can be asked, and stores what it has seen. */
+const LOOK_MS = 5_000;
+const STORE_MS = 20_000;
 
 export type Gateway = Awaited<ReturnType<typeof startGateway>>;
 
@@ -147,6 +152,7 @@ export async function startGateway(
   // Models and workers.
   const directory = new Directory(rpc, contracts, head, logger);
   const incidents = new IncidentStore(pool, logger);
+  const observations = new Observations();
   const client = new WorkerClient(endpointPolicy(config));
   const cover = new WorkerCover(
     { index: pool, operator: operator.id, head, times, logger },
@@ -166,6 +172,7 @@ export async function startGateway(
         return client.trial(endpoint, { model, access }, AbortSignal.timeout(TEST_TIMEOUT_MS));
       },
       incidents,
+      observations,
       metrics,
       logger,
     },
@@ -248,11 +255,20 @@ export async function startGateway(
     config.OUTPUT_RETENTION_HOURS,
     {
       "requests whose clients hung up": () => abandoned.prune(),
+      "observations of models and workers": () => pruneObservations(pool),
       "deliveries of webhooks": () => pruneLog(pool, config.WEBHOOK_LOG_DAYS),
       "replaced secrets of webhooks": () => eraseOldSecrets(pool),
     },
     logger,
   );
+  const looking = setInterval(() => workers.look(), LOOK_MS);
+  const storeSeen = () =>
+    observations
+      .store(pool)
+      .catch((error) =>
+        logger.warn({ err: error }, "observations of models and workers were not stored; trying again"),
+      );
+  const storing = repeat(storeSeen, STORE_MS);
   if (config.OTHER_MASTER_KEYS.length > 0) void reencrypt(pool, ciphers, logger, () => phase.stopping);
 
   // From then on what the chain shows of this gateway's jobs and disputes is all there is.
@@ -270,7 +286,8 @@ export async function startGateway(
   const stop = async (timeoutMs: number): Promise<void> => {
     phase.accepting = false;
     phase.stopping = true;
-    const alsoStopped = [webhooks.stop(timeoutMs), stopHousekeeping()];
+    const alsoStopped = [webhooks.stop(timeoutMs), stopHousekeeping(), storing.stop()];
+    clearInterval(looking);
     store.hurry();
     await runs.ended(timeoutMs);
     await recovery.stop(timeoutMs);
@@ -279,6 +296,7 @@ export async function startGateway(
     index.stop();
     await pipeline.stop(timeoutMs);
     workers.stop();
+    await storeSeen();
     cover.stop();
     await tokens.stop();
     await client.close();

@@ -32,3 +32,15 @@ export function creditsOf(units: number): number {
 export function toUnits(credits: bigint | number): bigint {
   return BigInt(credits) * UNITS_PER_CREDIT;
 }
+
+/**
+ * Token units as people write them: a unit is a millionth of a USDG.
+ *
+ * @example
+ * usdgText(108_000n); // "0.108 USDG"
+ */
+export function usdgText(units: bigint): string {
+  const digits = (units < 0n ? -units : units).toString().padStart(7, "0");
+  const fraction = digits.slice(-6).replace(/0+$/, "");
+  return `${units < 0n ? "-" : ""}${digits.slice(0, -6)}${fraction === "" ? "" : `.${fraction}`} USDG`;
+}

@@ -17,8 +17,9 @@
  * DEPLOY_WINDOWS        JSON with some of `Durations` (scripts/deploy/protocol-settings.ts).
  * DEPLOY_GOVERNANCE     JSON with some of votingDelay, votingPeriod, timelockDelay.
  *
- * The timelock owns everything afterwards, the deployer nothing: code, operators, signers, owners and roles are read back from the
- * chain. A deployment with anything that the settings do not name fails; run again later, the script tells what has changed.
+ * The timelock owns everything afterwards, the deployer nothing. Code, creation code, wiring, rights, figures and every event since the
+ * creation are read back from the chain (scripts/deploy/history.ts says which events are everyday). A deployment with anything that the
+ * settings do not explain fails; run again later, the script tells what has changed. Both name who has more than 1 % of all SVC or votes.
  */
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
@@ -29,6 +30,7 @@ import { nodeHost } from "../shared/node-url.ts";
 import { redactOutput, redactor, secretsOfUrl } from "../shared/redact.ts";
 import { firstLine } from "../verify/chain.ts";
 import { ConfigError, type DeployConfig, readConfig, readTarget } from "./deploy/config.ts";
+import { type History, holderLine, namedHolders, readHistory, unexplained } from "./deploy/history.ts";
 import {
   type ChainMark,
   checkSettings,
@@ -63,10 +65,12 @@ async function main(): Promise<void> {
 async function isDeployed(file: string, client: PublicClient, chainId: number, config: DeployConfig): Promise<boolean> {
   if (!existsSync(file)) return false;
   const known = parseDeployment(readFileSync(file, "utf8"), file);
+  let history: History;
   try {
     const other = await otherChain(client, known);
     if (other !== null) throw new DeploymentMismatch(other);
-    await checkWiring(client, known.contracts, config.settings);
+    history = await readHistory(client, known);
+    await checkWiring(client, history, config.settings);
   } catch (error) {
     if (!(error instanceof DeploymentMismatch)) throw error;
     // Where money is real, nothing is deployed a second time over a file that somebody relies on.
@@ -76,8 +80,10 @@ async function isDeployed(file: string, client: PublicClient, chainId: number, c
     return false;
   }
   // Governance and operators may have changed all of this since: it is told, and only what nobody admitted is an error.
-  const changed = await wrongRights(client, known, config.settings);
-  for (const difference of changed) log(`other than the settings: ${difference}`);
+  const rights = await wrongRights(client, known, config.settings);
+  const events = await unexplained(client, history, config.settings);
+  for (const difference of [...rights, ...events]) log(`other than the settings: ${difference}`);
+  logHolders(history);
   const missing = await notAdmitted(client, known.contracts, config.settings.operators);
   if (missing.length > 0)
     throw new ConfigError(
@@ -97,8 +103,10 @@ async function deploy(file: string, { rpcUrl, client, chainId, config }: Target)
   const attempt = async (): Promise<Deployment> => {
     const mark = await openJournal(journal, client);
     const deployment = { ...mark, contracts: await runModule({ rpcUrl, chainId, journal, config }) };
-    await checkWiring(client, deployment.contracts, config.settings);
-    await checkSettings(client, deployment, config.settings);
+    const history = await readHistory(client, deployment);
+    await checkWiring(client, history, config.settings);
+    await checkSettings(client, deployment, history, config.settings);
+    logHolders(history);
     return deployment;
   };
   if (chainId !== DEV_CHAIN_ID || !existsSync(journal)) return await attempt();
@@ -110,6 +118,11 @@ async function deploy(file: string, { rpcUrl, client, chainId, config }: Target)
     rmSync(journal, { recursive: true, force: true });
     return await attempt();
   }
+}
+
+/** Who decides in votes is a fact that nobody should have to look for. */
+function logHolders(history: History): void {
+  for (const holder of namedHolders(history)) log(holderLine(holder));
 }
 
 /** Whole or not at all: other parts read the file as soon as it exists. */

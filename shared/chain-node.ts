@@ -34,6 +34,25 @@ const BEHIND_LOOKS = 2;
 /** Sending takes effect: whether it is repeated is for its caller to say. */
 const changes = (method: string): boolean => method.startsWith("eth_send");
 
+/** When the tries of one call, or of one batch, are over. */
+class Deadline {
+  readonly #at: number;
+
+  constructor(ms: number) {
+    this.#at = performance.now() + ms;
+  }
+
+  /** Milliseconds that are left, at least one. */
+  get left(): number {
+    return Math.max(1, this.#at - performance.now());
+  }
+
+  /** Whether it has come in so many milliseconds. */
+  comesWithin(ms: number): boolean {
+    return performance.now() + ms >= this.#at;
+  }
+}
+
 /** One of the nodes, and what is known of it. */
 class Source {
   readonly rpc: JsonRpc;
@@ -83,21 +102,25 @@ export class ChainNode {
    * Rejects with RpcError or RpcUnreachable.
    */
   async request<T>(method: string, params: readonly unknown[], timeoutMs = 10_000, maxBytes?: number): Promise<T> {
-    return this.#again(changes(method), timeoutMs, method, ({ rpc }, left) =>
-      rpc.request<T>(method, params, left, maxBytes),
+    return this.#again(changes(method), new Deadline(timeoutMs), method, ({ rpc }, end) =>
+      rpc.request<T>(method, params, end.left, maxBytes),
     );
   }
 
-  /** Several calls, of one node in as few requests as it takes; results in their order. Rejects with the error of the first call that has one. */
+  /**
+   * Several calls, of one node in as few requests as it takes and together within `timeoutMs`; results in their order. Rejects with the error of the
+   * first call that has one.
+   */
   async batch<T extends readonly unknown[]>(calls: readonly Call[], timeoutMs = 10_000): Promise<T> {
+    const end = new Deadline(timeoutMs);
     const names = calls.map(({ method }) => method).join(", ");
-    const answers = await this.#again(false, timeoutMs, names, (source, left) => answersOf(source, calls, left));
+    const answers = await this.#again(false, end, names, (source) => answersOf(source, calls, end));
     const results = answers.map(async (answer, index) => {
       if (!("error" in answer)) return answer.result;
       // Nodes count the calls of a batch one by one, and refuse some of them.
       if (!LIMIT_CODES.has(answer.error.code)) throw answer.error;
       const { method, params } = calls[index] as Call;
-      return this.request(method, params, timeoutMs);
+      return this.request(method, params, end.left);
     });
     return (await Promise.all(results)) as unknown as T;
   }
@@ -147,22 +170,21 @@ export class ChainNode {
 
   async #again<T>(
     once: boolean,
-    timeoutMs: number,
+    end: Deadline,
     name: string,
-    ask: (source: Source, left: number) => Promise<T>,
+    ask: (source: Source, end: Deadline) => Promise<T>,
   ): Promise<T> {
-    const end = performance.now() + timeoutMs;
     for (let tries = 0; ; tries++) {
       const source = this.#pick(name);
       try {
-        return await ask(source, Math.max(1, end - performance.now()));
+        return await ask(source, end);
       } catch (error) {
         const pauses = pausesAfter(error, name);
         if (error instanceof RpcUnreachable && !(error instanceof RpcTooLong) && this.#sources.length > 1) {
           source.restsUntil = performance.now() + REST_MS;
         }
         const pause = this.#sources.length > 1 && tries < this.#sources.length ? 0 : pauses[tries];
-        const isOver = pause === undefined || performance.now() + pause >= end;
+        const isOver = pause === undefined || end.comesWithin(pause);
         if (once || pauses.length === 0 || isOver) throw error;
         if (pause > 0) await new Promise((resolve) => setTimeout(resolve, pause));
       }
@@ -181,18 +203,18 @@ function pausesAfter(error: unknown, name: string): readonly number[] {
 }
 
 /** The answers of one node to several calls. A batch that it refuses, or drops, is asked in halves, and the node's limit is remembered. */
-async function answersOf(source: Source, calls: readonly Call[], timeoutMs: number): Promise<Answer[]> {
+async function answersOf(source: Source, calls: readonly Call[], end: Deadline): Promise<Answer[]> {
   if (performance.now() - source.refusedAt > BATCH_AGAIN_MS) source.mostCalls = Number.POSITIVE_INFINITY;
   const answers: Answer[] = [];
   while (answers.length < calls.length) {
     const some = calls.slice(answers.length, answers.length + source.mostCalls);
     try {
-      answers.push(...(await answersTo(source, some, timeoutMs)));
+      answers.push(...(await answersTo(source, some, end.left)));
     } catch (error) {
       if (some.length === 1 || error instanceof RpcTooLong || error instanceof RpcLimited) throw error;
-      if (!(error instanceof RpcUnreachable)) throw error;
+      if (!(error instanceof RpcUnreachable) || end.comesWithin(0)) throw error;
       // A node that drops the connection may be away: one that answers a single call has refused the batch.
-      if (!(error instanceof BatchRefused)) answers.push(...(await answersTo(source, some.slice(0, 1), timeoutMs)));
+      if (!(error instanceof BatchRefused)) answers.push(...(await answersTo(source, some.slice(0, 1), end.left)));
       source.mostCalls = Math.ceil(some.length / 2);
       source.refusedAt = performance.now();
     }

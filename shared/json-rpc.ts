@@ -1,4 +1,5 @@
 import { Agent, request as send } from "undici";
+import { BodyTooLarge, readBounded } from "./bounded-body.ts";
 import { type NodeAddress, nodeAddress } from "./node-url.ts";
 
 /** An answer of the node that is an error: the request arrived and was refused. */
@@ -88,16 +89,7 @@ export class JsonRpc {
     return resultOf(method, reply as Reply) as T;
   }
 
-  /** Several calls in one HTTP request; results in the order of the calls. Rejects with the error of the first call that has one. */
-  async batch<T extends readonly unknown[]>(calls: readonly Call[], timeoutMs = TIMEOUT_MS): Promise<T> {
-    const answers = await this.answers(calls, timeoutMs);
-    return answers.map((answer) => {
-      if ("error" in answer) throw answer.error;
-      return answer.result;
-    }) as unknown as T;
-  }
-
-  /** The same, with what the node says to each call. Rejects with BatchRefused where it answers them as a whole. */
+  /** Several calls in one HTTP request; answers in the order of the calls. Rejects with BatchRefused where the node answers them as a whole. */
   async answers(calls: readonly Call[], timeoutMs = TIMEOUT_MS): Promise<Answer[]> {
     const names = calls.map(({ method }) => method).join(", ");
     const bodies = calls.map((call) => this.#body(call));
@@ -140,30 +132,18 @@ export class JsonRpc {
         signal: abort.signal,
       });
       const response = await Promise.race([sent, late]);
-      const text = await boundedText(response.body, maxBytes);
-      if (text === null) throw new RpcTooLong(name, maxBytes);
+      const text = (await readBounded(response.body, maxBytes)).toString("utf8");
       // Such an answer can have a JSON-RPC error in it: that is of whoever stands before the node.
       if (OVERLOADED.has(response.statusCode)) throw new RpcLimited(name, response.statusCode);
       if (response.statusCode === TOO_LARGE) throw new BatchRefused(name, "the request is too large");
       return JSON.parse(text);
     } catch (error) {
+      if (error instanceof BodyTooLarge) throw new RpcTooLong(name, maxBytes);
       throw error instanceof RpcUnreachable ? error : new RpcUnreachable(name, error);
     } finally {
       clearTimeout(timer);
     }
   }
-}
-
-/** A reply; null for one that is too long, and its connection is closed. */
-async function boundedText(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<string | null> {
-  const pieces: Uint8Array[] = [];
-  let size = 0;
-  for await (const piece of body) {
-    size += piece.length;
-    if (size > maxBytes) return null;
-    pieces.push(piece);
-  }
-  return Buffer.concat(pieces).toString("utf8");
 }
 
 function refusalOf(reply: unknown): string {

@@ -6,7 +6,7 @@
 import type { Address, Hex } from "viem";
 import { isNoJob, toApiJobId } from "../protocol/job-id.ts";
 import { Ruling } from "../protocol/job-status.ts";
-import { toUnits, UNITS_PER_CREDIT } from "../protocol/money.ts";
+import { toUnits, UNITS_PER_CREDIT, usdgText } from "../protocol/money.ts";
 import type { AccountWord } from "../protocol/words.ts";
 import { groupBy } from "../shared/group-by.ts";
 import {
@@ -359,8 +359,8 @@ function checkLedger(checks: Checks, { opening, ledger }: RangeProgress, closing
   checks.add(
     "ledger.claimable",
     ledger.claimableUnits === closing.claimableUnits,
-    `${closing.claimableUnits} token units wait for payees, as the events say`,
-    `the events lead to ${ledger.claimableUnits} claimable token units; the escrow says ${closing.claimableUnits}`,
+    `${usdgText(closing.claimableUnits)} wait for payees, as the events say`,
+    `the events lead to ${usdgText(ledger.claimableUnits)} to claim; the escrow says ${usdgText(closing.claimableUnits)}`,
   );
 }
 
@@ -417,16 +417,16 @@ function checkTokens(checks: Checks, progress: RangeProgress, closing: Ledger): 
   checks.add(
     "tokens.transfers",
     ledger.tokenUnits === closing.tokenUnits,
-    `${arrived} token units came in, ${left} went out: ${closing.tokenUnits} are held`,
-    `${opening.tokenUnits} + ${arrived} - ${left} token units should leave ${ledger.tokenUnits}; ${closing.tokenUnits} are held`,
+    `${usdgText(arrived)} came in, ${usdgText(left)} went out: ${usdgText(closing.tokenUnits)} are held`,
+    `${usdgText(opening.tokenUnits)} + ${usdgText(arrived)} - ${usdgText(left)} should leave ${usdgText(ledger.tokenUnits)}; ${usdgText(closing.tokenUnits)} are held`,
   );
   const due = (ledger: Ledger) => ledger.credits * UNITS_PER_CREDIT + ledger.claimableUnits;
   const surplus = closing.tokenUnits - due(closing);
   checks.add(
     "tokens.solvency",
     surplus >= 0n,
-    `the escrow holds the ${due(closing)} token units it owes${surplus > 0n ? ` and ${surplus} more` : ""}`,
-    `the escrow owes ${due(closing)} token units and holds ${closing.tokenUnits}: ${-surplus} are missing`,
+    `the escrow holds the ${usdgText(due(closing))} it owes${surplus > 0n ? ` and ${usdgText(surplus)} more` : ""}`,
+    `the escrow owes ${usdgText(due(closing))} and holds ${usdgText(closing.tokenUnits)}: ${usdgText(-surplus)} are missing`,
   );
   // Nothing of the ledger's own moves the difference; only tokens that somebody sent without a deposit do.
   const given = arrived - entered;
@@ -436,8 +436,8 @@ function checkTokens(checks: Checks, progress: RangeProgress, closing: Ledger): 
     grown === given && given >= 0n,
     given === 0n
       ? "every token that moved has its entry in the ledger"
-      : `${given} token units were sent to the escrow without a deposit`,
-    `tokens and ledger moved apart by ${grown - given} token units in this range`,
+      : `${usdgText(given)} were sent to the escrow without a deposit`,
+    `tokens and ledger moved apart by ${usdgText(grown - given)} in this range`,
   );
   return surplus;
 }

@@ -1,7 +1,7 @@
 /** What disputes and equivocations cost worker, operator and treasury: who pays when, how much, and within which bounds. */
 import type { Address } from "viem";
 import { Ruling } from "../protocol/job-status.ts";
-import { toUnits, UNITS_PER_CREDIT } from "../protocol/money.ts";
+import { toUnits, UNITS_PER_CREDIT, usdgText } from "../protocol/money.ts";
 import { decodeJobWord } from "../protocol/words.ts";
 import { dayOf } from "./accounts.ts";
 import { type Checks, wrongFields } from "./checks.ts";
@@ -181,8 +181,8 @@ function checkBondPayout(checks: Checks, job: Job, { opened, resolved, fromProve
   checks.add(
     "payout.bond",
     takePayout(left, payee, units) !== null,
-    `the bond of ${units} token units went to the ${byOperator ? "worker" : "treasury"} at ${payee}`,
-    `the bond of ${units} token units should have gone to ${payee}; ${showPayouts(left)}`,
+    `the bond of ${usdgText(units)} went to the ${byOperator ? "worker" : "treasury"} at ${payee}`,
+    `the bond of ${usdgText(units)} should have gone to ${payee}; ${showPayouts(left)}`,
   );
 }
 
@@ -205,7 +205,7 @@ function checkOperatorCharge(checks: Checks, job: Job, resolved: Resolved, cost:
     const shares = [[payee, toUnits(cost.operator) - fee] as const, [terms.treasury(event), fee] as const];
     for (const [to, units] of shares) {
       if (units > 0n && takePayout(left, to, units) === null) {
-        wrong.push(`${units} token units should have gone to ${to}; ${showPayouts(left)}`);
+        wrong.push(`${usdgText(units)} should have gone to ${to}; ${showPayouts(left)}`);
       }
     }
   }
@@ -227,8 +227,8 @@ function checkGrant(
     demanded === grant,
     grant === 0n
       ? "the treasury owed nothing"
-      : `the treasury owed ${grant} token units: ${first?.args.paid} paid, ${first?.args.owed} left as debt`,
-    `Compensated.paid and Compensated.owed sum to ${demanded}, the treasury should owe ${grant} token units`,
+      : `the treasury owed ${usdgText(grant)}: ${usdgText(first?.args.paid ?? 0n)} paid, ${usdgText(first?.args.owed ?? 0n)} left as debt`,
+    `Compensated.paid and Compensated.owed sum to ${usdgText(demanded)}, the treasury should owe ${usdgText(grant)}`,
   );
   return due;
 }
@@ -241,7 +241,7 @@ function checkPayment(checks: Checks, job: Job, event: AnyEvent & Compensated, d
   const payee = debt.toWorker ? workerPayout(job, event) : wallet;
   const owed = debt.granted - debt.paid - paid;
   const stated = wrongFields("Compensated", event.args, { wallet, payee, owed });
-  checks.note("compensation.debt", stated, `${owed} token units of the debt remain`);
+  checks.note("compensation.debt", stated, `${usdgText(owed)} of the debt remain`);
 
   const logs = logsOf(job, event);
   const earlier = logs.filter((one) => isBefore(one, event));
@@ -258,7 +258,7 @@ function checkPayment(checks: Checks, job: Job, event: AnyEvent & Compensated, d
   if (paid > 0n && !arrived) {
     wrong.push(`Compensated.paid is ${paid}, but no such transfer from the treasury ${treasury} is there`);
   }
-  checks.note("compensation.tokens", wrong, `${paid} token units arrived from the treasury`);
+  checks.note("compensation.tokens", wrong, `${usdgText(paid)} arrived from the treasury`);
 
   // A worker is paid in tokens; of a wallet's compensation the fraction of a credit waits as tokens.
   const units = debt.toWorker ? paid : paid % UNITS_PER_CREDIT;
@@ -267,12 +267,12 @@ function checkPayment(checks: Checks, job: Job, event: AnyEvent & Compensated, d
     checks.add(
       "compensation.payout",
       takePayout(left, payee, units) !== null,
-      `${units} token units are for ${payee}`,
-      `${units} token units should be for ${payee}; ${showPayouts(left)}`,
+      `${usdgText(units)} are for ${payee}`,
+      `${usdgText(units)} should be for ${payee}; ${showPayouts(left)}`,
     );
   }
   const beyond = beyondCap(event, inChainOrder([...job.related, ...job.events]), job);
-  checks.note("compensation.cap", beyond, `${paid} token units are within the day's cap`);
+  checks.note("compensation.cap", beyond, `${usdgText(paid)} are within the day's cap`);
 }
 
 /**
@@ -302,5 +302,5 @@ export function beyondCap(
   const most = forAll < forOperator ? forAll : forOperator;
   return event.args.paid <= most
     ? []
-    : [`Compensated.paid is ${event.args.paid}, but the day's cap allowed ${most} token units`];
+    : [`Compensated.paid is ${usdgText(event.args.paid)}, but the day's cap allowed ${usdgText(most)}`];
 }

@@ -1,5 +1,7 @@
 /** What a job cost and where the money went. One set of rules for the audit of a job and of a range. */
+
 import type { Address, Hex } from "viem";
+import { usdgText } from "../protocol/money.ts";
 import { charge, payouts as splitCharge } from "../protocol/pricing.ts";
 import { decodeJobWord, decodeUsageWord } from "../protocol/words.ts";
 import { type Checks, MissingEvent, wrongFields } from "./checks.ts";
@@ -84,9 +86,9 @@ function checkPayouts(checks: Checks, settled: EscrowEvent<"JobSettled">, contex
     "payout.worker",
     paid !== null,
     paid?.deferred
-      ? `${workerUnits} token units wait for the worker ${payee}: the token refused the transfer`
-      : `${workerUnits} token units went to the worker at ${payee}`,
-    `${workerUnits} token units should have gone to the worker at ${payee ?? "an unknown address"}; ${showPayouts(left)}`,
+      ? `${usdgText(workerUnits)} wait for the worker ${payee}: the token refused the transfer`
+      : `${usdgText(workerUnits)} went to the worker at ${payee}`,
+    `${usdgText(workerUnits)} should have gone to the worker at ${payee ?? "an unknown address"}; ${showPayouts(left)}`,
   );
 
   const treasury = terms.treasury(settled);
@@ -96,7 +98,7 @@ function checkPayouts(checks: Checks, settled: EscrowEvent<"JobSettled">, contex
     "payout.fee",
     own !== null && (own.payout !== null || own.units === 0n),
     feeInWords(own, feeUnits, treasury),
-    `${own?.units ?? feeUnits} token units should have gone to the treasury at ${treasury ?? "an unknown address"} for ${own?.settled.length ?? 1} jobs; ${showPayouts(left)}`,
+    `${usdgText(own?.units ?? feeUnits)} should have gone to the treasury at ${treasury ?? "an unknown address"} for ${own?.settled.length ?? 1} jobs; ${showPayouts(left)}`,
   );
   const others = left.filter(({ logIndex }) => !fees.some(({ payout }) => payout?.logIndex === logIndex));
   checks.add(
@@ -109,7 +111,8 @@ function checkPayouts(checks: Checks, settled: EscrowEvent<"JobSettled">, contex
 
 function feeInWords(fee: FeePayout | null, own: bigint, treasury: string | null): string {
   const { units = own, settled = [], payout = null } = fee ?? {};
-  const part = settled.length > 1 ? `${own} of ${units} token units for ${settled.length} jobs` : `${own} token units`;
+  const part =
+    settled.length > 1 ? `${usdgText(own)} of ${usdgText(units)} for ${settled.length} jobs` : `${usdgText(own)}`;
   return payout?.deferred
     ? `${part} wait for the treasury ${treasury}: the token refused the transfer`
     : `${part} went to the treasury at ${treasury}`;

@@ -1,7 +1,9 @@
 /** The command `cmi-verify`, in the repository `npm run verify-job --`: its arguments, what it looks at, and what it prints. */
+
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { type Address, getAddress, type Hex, isAddress } from "viem";
+import { usdgText } from "../protocol/money.ts";
 import { nodeUrlFault } from "../shared/node-url.ts";
 import { readStackFile } from "../shared/stack-file.ts";
 import type { JobAudit } from "./audit-job.ts";
@@ -170,7 +172,7 @@ function rangeReport(audit: RangeAudit): string {
   return [
     `blocks ${audit.from_block} to ${audit.to_block}: ${jobs.touched} jobs (${jobs.settled} settled, ${jobs.returned} returned, ${jobs.open} open)`,
     `  credits: ${credits.deposited} deposited, ${credits.locked} locked, ${credits.charged} charged, ${credits.withdrawn} withdrawn`,
-    `  at the end ${ledger.credits_owed} credits and ${ledger.claimable_units} token units owed, ${ledger.tokens_held} token units held`,
+    `  at the end ${ledger.credits_owed} credits and ${usdgText(BigInt(ledger.claimable_units))} owed, ${usdgText(BigInt(ledger.tokens_held))} held`,
     ...audit.checks.map(line),
     `  ${verdict(audit.checks)}`,
   ].join("\n");

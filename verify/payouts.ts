@@ -1,6 +1,8 @@
 /** Tokens that left the escrow because of an event: the token's own transfers, or the payouts it refused. Pure. */
+
 import type { Address, Hex } from "viem";
 import { isNoJob } from "../protocol/job-id.ts";
+import { usdgText } from "../protocol/money.ts";
 import { type AnyEvent, type EscrowEvent, isBefore, isEvent, sameAddress } from "./events.ts";
 
 /** One payout, in token units. */
@@ -116,5 +118,5 @@ export const showPayouts = (payouts: readonly Payout[]): string =>
   payouts.length === 0
     ? "no other payout was seen"
     : payouts
-        .map(({ units, payee, deferred }) => `${units} units ${deferred ? "deferred for" : "to"} ${payee}`)
+        .map(({ units, payee, deferred }) => `${usdgText(units)} ${deferred ? "deferred for" : "to"} ${payee}`)
         .join(", ");

@@ -46,7 +46,7 @@ export default defineConfig({
   },
   build: {
     target: "es2022",
-    // The server reads there what each page needs (api/routes/web.ts).
+    // The server reads there what each page needs (web/server/app.ts).
     manifest: "manifest.json",
     license: { fileName: NOTICES },
     // The content security policy allows no inline scripts and no data: URLs but images.

@@ -5,6 +5,7 @@
  * (docs/api.md: `/api/tags`, `/api/show`) and LM Studio (REST API v0: `/api/v0/models`). Other servers have at least `/v1/models`.
  */
 import { z } from "zod";
+import { BodyTooLarge, readBounded } from "../shared/bounded-body.ts";
 
 /** A model as its server describes it; null is what the server does not tell. */
 export type ServedModel = { name: string; parameters: number | null; context: number | null };
@@ -24,6 +25,10 @@ export const LOOKED_FOR = USUAL_PLACES.map(([kind, port]) => `${kind} on port ${
 /** A server on this machine answers within milliseconds, unless it is loading a model. */
 const LOOK_MS = 1_500;
 const NAMED_MS = 10_000;
+/** Read of a reply, and of its models. Ollama is asked for so many models at once. */
+const LIST_BYTES = 16 * 1024 * 1024;
+const MOST_MODELS = 1_000;
+const SHOWN_AT_ONCE = 8;
 
 /** `LOOK_FOR_MODELS=no` is for tests and continuous integration, whose result must not depend on what else runs on the machine. */
 export const mayLook = (env: NodeJS.ProcessEnv): boolean => env["LOOK_FOR_MODELS"] !== "no";
@@ -54,11 +59,14 @@ export async function readModelServer(given: string, key: string | null): Promis
   return server;
 }
 
-/** People name a server by its host and port, too. */
-function baseUrlOf(given: string): string {
+/** The base URL of a server's OpenAI-compatible routes. People name a server by its host and port, too. */
+export function baseUrlOf(given: string): string {
   const url = given.replace(/\/+$/, "");
   return new URL(url).pathname === "/" ? `${url}/v1` : url;
 }
+
+/** Where a server has its own routes beside those of OpenAI: its base URL without `/v1`. */
+export const rootOf = (baseUrl: string): string => baseUrl.replace(/\/v1$/, "");
 
 type Ask = <S extends z.ZodType>(url: string, schema: S, body?: object) => Promise<z.output<S> | null>;
 
@@ -74,8 +82,8 @@ function ask(key: string | null, timeoutMs: number): Ask {
     if (response.status === 401 || response.status === 403) {
       throw new Error(`it answers ${response.status} and wants a key, in WORKER_BACKEND_KEY`);
     }
-    const text = await response.text();
-    if (!response.ok) return null;
+    const text = await textOf(response);
+    if (!response.ok || text === null) return null;
     try {
       return schema.parse(JSON.parse(text));
     } catch {
@@ -84,9 +92,22 @@ function ask(key: string | null, timeoutMs: number): Ask {
   };
 }
 
+/** The body of a response; null if it is longer than any list of models. */
+async function textOf({ body }: Response): Promise<string | null> {
+  if (body === null) return "";
+  try {
+    return (await readBounded(body, LIST_BYTES)).toString("utf8");
+  } catch (error) {
+    if (error instanceof BodyTooLarge) return null;
+    throw error;
+  }
+}
+
+/** Models of a list; those beyond the first thousand are left out. */
+const listOf = <S extends z.ZodType>(model: S) => z.array(model).transform((models) => models.slice(0, MOST_MODELS));
 const size = z.number().positive().optional().catch(undefined);
 const list = z.object({
-  data: z.array(
+  data: listOf(
     z.object({
       id: z.string().min(1).max(300),
       owned_by: z.string().optional().catch(undefined),
@@ -99,7 +120,7 @@ const list = z.object({
 async function describe(url: string, ask: Ask): Promise<ModelServer | null> {
   const served = await ask(`${url}/models`, list);
   if (served === null) return null;
-  const root = new URL(url).origin;
+  const root = rootOf(url);
   const owner = served.data[0]?.owned_by;
   if (owner === "llamacpp") return { kind: "llama-server", url, models: await readLlamaServer(served, root, ask) };
   if (owner !== "vllm") {
@@ -128,7 +149,7 @@ async function readLlamaServer({ data }: z.output<typeof list>, root: string, as
 }
 
 const studio = z.object({
-  data: z.array(z.object({ id: z.string(), type: z.string(), max_context_length: size, loaded_context_length: size })),
+  data: listOf(z.object({ id: z.string(), type: z.string(), max_context_length: size, loaded_context_length: size })),
 });
 
 async function readLmStudio(root: string, ask: Ask): Promise<Pick<ModelServer, "kind" | "models"> | null> {
@@ -142,7 +163,7 @@ async function readLmStudio(root: string, ask: Ask): Promise<Pick<ModelServer, "
   return { kind: "LM Studio", models };
 }
 
-const tags = z.object({ models: z.array(z.object({ name: z.string() })) });
+const tags = z.object({ models: listOf(z.object({ name: z.string() })) });
 const show = z.object({
   parameters: z.string().optional().catch(undefined),
   capabilities: z.array(z.string()).optional().catch(undefined),
@@ -152,30 +173,44 @@ const show = z.object({
     .catch(undefined),
   model_info: z.record(z.string(), z.unknown()).optional().catch(undefined),
 });
-/** Ollama gives a model so many tokens of context, unless the model or its own settings say otherwise; its API does not tell the latter. */
+const loaded = z.object({ models: listOf(z.object({ name: z.string(), context_length: size })) });
+/** Ollama's context of a model that is not loaded and does not name one itself. The server's settings, which its API does not tell, may give it more. */
 const OLLAMA_CONTEXT = 4_096;
 
 async function readOllama(root: string, ask: Ask): Promise<Pick<ModelServer, "kind" | "models"> | null> {
   const told = await ask(`${root}/api/tags`, tags);
   if (told === null) return null;
-  const models = await Promise.all(
-    told.models.map(async ({ name }): Promise<ServedModel[]> => {
-      const { parameters, capabilities, details, model_info } =
-        (await ask(`${root}/api/show`, show, { model: name })) ?? {};
-      if (capabilities !== undefined && !capabilities.includes("completion")) return [];
-      const trained = Object.entries(model_info ?? {}).find(([key]) => key.endsWith(".context_length"))?.[1];
-      const set = Number(/^num_ctx\s+(\d+)/m.exec(parameters ?? "")?.[1] ?? OLLAMA_CONTEXT);
-      const count = model_info?.["general.parameter_count"];
-      return [
-        {
-          name,
-          parameters: typeof count === "number" ? count : parametersIn(details?.parameter_size ?? name),
-          context: typeof trained === "number" ? Math.min(trained, set) : set,
-        },
-      ];
-    }),
-  );
-  return { kind: "Ollama", models: models.flat() };
+  const running = (await ask(`${root}/api/ps`, loaded))?.models ?? [];
+  const contexts = new Map(running.map(({ name, context_length }) => [name, context_length]));
+  const models: ServedModel[] = [];
+  for (let start = 0; start < told.models.length; start += SHOWN_AT_ONCE) {
+    const some = told.models.slice(start, start + SHOWN_AT_ONCE);
+    const read = some.map(({ name }) => readOllamaModel(name, contexts.get(name), root, ask));
+    models.push(...(await Promise.all(read)).flat());
+  }
+  return { kind: "Ollama", models };
+}
+
+/** One model of Ollama; none if it writes no text, such as a model of embeddings. */
+async function readOllamaModel(
+  name: string,
+  loadedContext: number | undefined,
+  root: string,
+  ask: Ask,
+): Promise<ServedModel[]> {
+  const { parameters, capabilities, details, model_info } =
+    (await ask(`${root}/api/show`, show, { model: name })) ?? {};
+  if (capabilities !== undefined && !capabilities.includes("completion")) return [];
+  const trained = Object.entries(model_info ?? {}).find(([key]) => key.endsWith(".context_length"))?.[1];
+  const set = loadedContext ?? Number(/^num_ctx\s+(\d+)/m.exec(parameters ?? "")?.[1] ?? OLLAMA_CONTEXT);
+  const count = model_info?.["general.parameter_count"];
+  return [
+    {
+      name,
+      parameters: typeof count === "number" ? count : parametersIn(details?.parameter_size ?? name),
+      context: typeof trained === "number" ? Math.min(trained, set) : set,
+    },
+  ];
 }
 
 const UNITS = { M: 1e6, B: 1e9 };
@@ -184,5 +219,5 @@ const UNITS = { M: 1e6, B: 1e9 };
 function parametersIn(text: string): number | null {
   const [, figure, unit] = /(?<![a-z0-9.])(\d+(?:\.\d+)?)([BM])(?![a-z0-9])/i.exec(text) ?? [];
   if (figure === undefined || unit === undefined) return null;
-  return Number(figure) * UNITS[unit.toUpperCase() as keyof typeof UNITS];
+  return Math.round(Number(figure) * UNITS[unit.toUpperCase() as keyof typeof UNITS]);
 }

@@ -5,7 +5,7 @@ import { type RawReceipt, type Rpc, RpcError, RpcUnreachable } from "./rpc.ts";
 const READ_MS = 5_000;
 
 /** What the node did with a broadcast. `refused` says nothing of the reason, and `unclear` not even that. */
-export type BroadcastResult =
+type BroadcastResult =
   | { status: "mined"; receipt: RawReceipt }
   | { status: "taken" }
   | { status: "refused"; error: RpcError }

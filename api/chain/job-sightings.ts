@@ -16,7 +16,7 @@ import { type Rpc, RpcError, RpcUnreachable } from "./rpc.ts";
 /** A job as the escrow stores it. */
 export type ChainJob = ContractFunctionReturnType<typeof abi, "view", "jobOf">;
 /** A block by number and hash; its time in Unix seconds. */
-export type NamedBlock = { number: number; hash: Hex; timestamp: number };
+type NamedBlock = { number: number; hash: Hex; timestamp: number };
 /** A job at a block. `at`: when the node was asked, ms since the epoch. `known`: the newest block that the database knew of then. */
 export type JobSighting = { jobId: Hex; job: ChainJob; block: NamedBlock; at: number; known: number };
 
@@ -25,7 +25,7 @@ type RawBlock = { number: Hex; hash: Hex; timestamp: Hex };
 /** A look that found no job. */
 type AbsentLook = Pick<JobSighting, "block" | "at" | "known">;
 /** `validUntil`: chain time from which the lock is void. `inclusion`: seconds that chain time and this clock may differ. */
-export type LockTerm = { validUntil: number; inclusion: number };
+type LockTerm = { validUntil: number; inclusion: number };
 
 /** Between the two looks that must agree: longer than nodes of one address usually are apart. */
 export const CONFIRM_MS = 20_000;

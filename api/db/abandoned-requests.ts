@@ -4,10 +4,10 @@ import { toApiJobId } from "../../protocol/job-id.ts";
 import { CHAIN_JOB_ID } from "./pool.ts";
 
 /** For so long after its client hung up, a request can be joined by a repetition, seconds. */
-export const JOIN_SECONDS = 60;
+const JOIN_SECONDS = 60;
 
 /** Whose request it is, and the SHA-256 of its body as canonical JSON. */
-export type RepeatedRequest = { wallet: string; bodyHash: Buffer };
+type RepeatedRequest = { wallet: string; bodyHash: Buffer };
 
 /**
  * Requests without an Idempotency-Key whose clients hung up before any byte of the answer, for all gateways of one database. A client library that

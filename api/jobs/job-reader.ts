@@ -71,11 +71,16 @@ export function jobObject(row: JobRow | null, stored: StoredJob | null, escrow: 
       completion_tokens: output,
       total_tokens: prompt === null || output === null ? null : prompt + output,
     },
-    ...(status === "failed" && row?.failureReason && { failure_reason: row.failureReason }),
-    ...(status === "refunded" && { refund_reason: refundReason(row) }),
+    ...whyUncharged(status, row),
     ...(row !== null && compensationOf(row)),
   };
 }
+
+/** Why a job ended without a charge, or lost it: the contract's own word, or the rule that gave its credits back. */
+export const whyUncharged = (status: JobState | null, row: JobRow | null) => ({
+  ...(status === "failed" && row?.failureReason && { failure_reason: row.failureReason }),
+  ...(status === "refunded" && { refund_reason: refundReason(row) }),
+});
 
 /** Why a refunded job was: the specification has this state for timeouts, the contract also for what it gives back after a proof or a charge. */
 function refundReason(row: JobRow | null): (typeof REFUND_REASONS)[number] {
@@ -133,6 +138,20 @@ const OVERLAY_LIMIT = 200;
 
 /** A job of a wallet, with the two rows that it was made of. */
 export type FoundJob = { job: JobObject; stored: StoredJob | null; row: JobRow | null };
+
+/** A clock that is set right differs from the chain's by less. */
+const CLOCK_SECONDS = 5;
+
+/**
+ * Seconds from the request to the final token, to the millisecond, where this service's clock measured both: an id tells when it was made. An id
+ * that a client made says what its clock says, so a time that the blocks' times do not bear out counts for nothing. Null: not known.
+ */
+export function measuredSeconds({ job, stored, ...found }: FoundJob): number | null {
+  const blocks = answerSeconds({ job, stored, ...found });
+  if (blocks === null || stored === null || stored.finalTokenAt === null) return null;
+  const seconds = (stored.finalTokenAt.getTime() - Number.parseInt(stored.jobId.slice(2, 14), 16)) / 1000;
+  return seconds >= 0 && Math.abs(seconds - blocks) <= CLOCK_SECONDS ? seconds : null;
+}
 
 /** Whole seconds from the job's lock to its final token, by the times of their blocks; null while it has no answer. */
 export function answerSeconds({ row, stored }: FoundJob): number | null {

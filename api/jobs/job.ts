@@ -88,6 +88,10 @@ export class JobRun {
         throw error;
       })
       .finally(() => this.#leaveRoom?.());
+    this.completed.then(
+      () => context.workers.requestEnded(input.model.number, true),
+      (error) => this.#noteFailure(error),
+    );
     // An answer has a first token; what ends without one rejects both.
     this.firstToken = Promise.race([this.#first.promise, this.completed.then((job) => job.worker)]);
     for (const promise of [this.locked, this.firstToken, this.completed]) promise.catch(() => {});
@@ -146,15 +150,15 @@ export class JobRun {
 
   /**
    * A client's connection ended, with or without the answer: from now on the job is charged also after a crash. What it was sent is evidence in a
-   * dispute. `hasBegun`: it had been sent some of the answer. Without a key, the work ends: at once where the answer had begun, else after ten
-   * seconds in which a repetition of the request can join. Resolves once the leave is written down. Never rejects.
+   * dispute. `isServed`: it had been sent some of the answer, or its whole reply. Without a key, the work ends: at once after such a client, else
+   * after ten seconds in which a repetition of the request can join. Resolves once the leave is written down. Never rejects.
    */
-  async clientLeft(sent: { sentHash: Hex; sentComplete: boolean }, hasBegun: boolean): Promise<void> {
+  async clientLeft(sent: { sentHash: Hex; sentComplete: boolean }, isServed: boolean): Promise<void> {
     const { store, times, logger } = this.#context;
     const { jobId, claimedUntil } = this.input;
     this.#clients -= 1;
     if (claimedUntil === null && this.#clients === 0) {
-      if (hasBegun) this.#unwanted.abort();
+      if (isServed) this.#unwanted.abort();
       else this.#leaving = setTimeout(() => void this.#endUnlessJoined(), JOIN_MS).unref();
     }
     try {
@@ -243,6 +247,7 @@ export class JobRun {
         hasAlternative: () => workers.choose(model.number, demand, excluded) !== undefined,
         onFirstToken: () => {
           this.input.timings.end("first-token");
+          workers.requestBegan(model.number, performance.now() - this.input.timings.startedAt);
           void rows.written(jobId).then(() => this.#first.resolve(worker.signer));
         },
       });
@@ -364,7 +369,7 @@ export class JobRun {
       completed,
     );
     const incident = verdict.fault ?? verdict.excess;
-    if (incident !== null) this.#context.workers.report(worker.signer, { ...incident, jobId });
+    if (incident !== null) this.#context.workers.report(worker.signer, { ...incident, jobId }, model.number);
     if (verdict.fault !== null) {
       const { code, detail } = verdict.fault;
       const reason = code === "hash_mismatch" ? "hash_mismatch" : "worker_failed";
@@ -372,7 +377,7 @@ export class JobRun {
     }
     const { workers, turns } = this.#context;
     if (text === "") workers.answeredEmpty(worker, model);
-    else if (incident?.code !== "tokens_over_reported") workers.reportSuccess(worker.signer);
+    else if (incident?.code !== "tokens_over_reported") workers.reportSuccess(worker.signer, model.number);
     turns.succeeded(wallet);
     timings.end("answer");
     const settling = await this.#context.ending.answered(this.#endingJob(lock), {
@@ -401,6 +406,15 @@ export class JobRun {
   /** Ends the job without a charge; resolves with the error for its client. */
   #refuse(lock: Lock, refusal: Refusal, error: (refundTx: Hex | null) => ApiError): Promise<ApiError> {
     return this.#context.ending.refuse(this.#endingJob(lock), refusal, { error, worker: this.#onlyWorker });
+  }
+
+  /** A failure that was not the request's own counts in the model's record: one of a locked job, or for want of a worker. */
+  #noteFailure(error: unknown): void {
+    const { workers } = this.#context;
+    const { model } = this.input;
+    const isOurs = !(error instanceof ApiError) || error.status >= 500;
+    const isUnserved = error instanceof ApiError && error.code === "no_workers_available";
+    if (isUnserved || (isOurs && this.#held !== undefined)) workers.requestEnded(model.number, false);
   }
 
   /** A fault of ours: the client gets an error, so the job is failed now, or by the next sweep. Without a lock there is nothing to end. */

@@ -1,10 +1,13 @@
 /** Where the time of one request went, for its client (`Server-Timing`) and for the benchmark. */
 export class Timings {
   readonly #durations: [name: string, ms: number][] = [];
+  /** When the request arrived, `performance.now()`. */
+  readonly startedAt: number;
   #since: number;
 
   /** @param startedAt When the request arrived, `performance.now()`. */
   constructor(startedAt = performance.now()) {
+    this.startedAt = startedAt;
     this.#since = startedAt;
   }
 

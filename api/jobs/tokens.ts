@@ -1,7 +1,6 @@
 /** How many tokens a request may produce: what the client asks for, within what its prompt leaves of the model's context window. */
 import { Worker } from "node:worker_threads";
 import type { ChatRequest } from "../../protocol/dispatch.ts";
-import { DEFAULT_MAX_TOKENS } from "../../protocol/pricing.ts";
 import { type Counted, countTokens, type Task, type Texts, TOKENIZER_THREAD } from "./tokenizer.ts";
 
 /** Tokens that ChatML, and templates like it, add to each message: the marks around it, its role, two line breaks. And once: the answer's head. */
@@ -153,13 +152,13 @@ export class TokenCounter {
 // ---------------------------------------------------------------- the budget
 
 /**
- * A prompt, and what is asked for it. Without `requested` the answer has the default. `serverWindow`: tokens that the largest of the model's
- * servers holds, template and answer included; null if that is not known.
+ * A prompt, and the output tokens that are `requested` for it. `serverWindow`: tokens that the largest of the model's servers holds, template and
+ * answer included; null if that is not known.
  */
 export type Prompt = {
   wallet: string;
   messages: Messages;
-  requested: number | undefined;
+  requested: number;
   contextWindow: number;
   serverWindow: number | null;
 };
@@ -184,13 +183,13 @@ const LEAST_ANSWER = 256;
  * too large for every server with what its template adds. Rejects as `TokenCounter.count` does.
  */
 export async function tokenBudget(counter: TokenCounter, prompt: Prompt, signal: AbortSignal): Promise<TokenBudget> {
-  const { messages, contextWindow, serverWindow } = prompt;
+  const { messages, requested, contextWindow, serverWindow } = prompt;
   const held = serverWindow ?? Math.floor(contextWindow * (1 + ROOM_BESIDE));
-  const wanted = prompt.requested ?? DEFAULT_MAX_TOKENS;
   const template = messages.length * PER_MESSAGE + PER_REQUEST;
   // No text has more tokens than bytes: most prompts need no count.
   const bytes = messages.reduce((sum, { content }) => sum + Buffer.byteLength(content), 0);
-  if (bytes + template + wanted <= contextWindow && bytes + template < held) return { fits: true, maxTokens: wanted };
+  if (bytes + template + requested <= contextWindow && bytes + template < held)
+    return { fits: true, maxTokens: requested };
   if (bytes > contextWindow * BYTES_PER_TOKEN) return { fits: false, size: `${bytes} bytes` };
   const texts = messages.map(({ content }) => content);
   const tokens = await counter.count(prompt.wallet, { texts, limit: contextWindow }, signal);
@@ -200,5 +199,5 @@ export async function tokenBudget(counter: TokenCounter, prompt: Prompt, signal:
     return { fits: false, size: serverWindow === null ? size : `${size}, and its servers hold ${serverWindow}` };
   }
   const left = Math.max(contextWindow - tokens - template, Math.min(held - tokens - template, LEAST_ANSWER), 1);
-  return { fits: true, maxTokens: Math.min(wanted, left) };
+  return { fits: true, maxTokens: Math.min(requested, left) };
 }

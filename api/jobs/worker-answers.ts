@@ -16,7 +16,7 @@ import { isAcknowledgedBy, judge, knowsTime } from "./verdict.ts";
 const FETCH_TIMEOUT_MS = 5_000;
 
 /** What a job's row says of it that matters to an answer. */
-export type AskedJob = {
+type AskedJob = {
   jobId: Hex;
   /** The last attempt on record and its worker. */
   worker: Address | null;

@@ -1,5 +1,5 @@
 import { createParser } from "eventsource-parser";
-import { type Dispatcher, request } from "undici";
+import type { Dispatcher } from "undici";
 import { z } from "zod";
 import {
   ASSIGNMENT_HEADER,
@@ -19,17 +19,12 @@ import {
   trialSchema,
   type WorkerOutput,
 } from "../../protocol/dispatch.ts";
+import { BodyTooLarge, readBounded } from "../../shared/bounded-body.ts";
+import { KeptConnections } from "../../shared/kept-connections.ts";
 import { traceHeaders } from "../../shared/tracing.ts";
 import { oneLine } from "../db/incidents.ts";
 import type { EndpointPolicy } from "../outbound/address.ts";
-import {
-  BodyTooLarge,
-  discard,
-  EndpointRefused,
-  guardedAgent,
-  parseEndpoint,
-  readBounded,
-} from "../outbound/endpoint.ts";
+import { discard, EndpointRefused, guardedAgent, parseEndpoint } from "../outbound/endpoint.ts";
 import { MAX_ANSWER_BYTES } from "./answer.ts";
 
 /**
@@ -47,8 +42,6 @@ export class WorkerFailure extends Error {
     this.offered = offered;
   }
 }
-
-type RequestOptions = { method?: "POST"; headers?: Record<string, string>; body?: string; signal: AbortSignal };
 
 /** A health report names what it says of each model. */
 const HEALTH_BYTES = 16_384;
@@ -78,17 +71,13 @@ const NEVER_CONNECTED = new Set([
  */
 export class WorkerClient {
   readonly #policy: EndpointPolicy;
-  readonly #agent: Dispatcher;
-  /** Connections that are used once. */
-  readonly #fresh: Dispatcher;
-  /** Answers to requests that were sent twice. */
-  readonly #again = new WeakSet<Dispatcher.ResponseData>();
+  readonly #connections: KeptConnections;
 
   constructor(policy: EndpointPolicy) {
     this.#policy = policy;
     const times = { connectTimeoutMs: 3_000, headersTimeout: SILENCE_MS, bodyTimeout: SILENCE_MS };
-    this.#agent = guardedAgent({ ...policy, ...times, connections: 256, pipelining: 1, keepAliveTimeout: 30_000 });
-    this.#fresh = guardedAgent({ ...policy, ...times, connections: 256, pipelining: 0 });
+    const options = { ...policy, ...times, connections: 256, keepAliveTimeout: 30_000 };
+    this.#connections = new KeptConnections(({ pipelining }) => guardedAgent({ ...options, pipelining }));
   }
 
   /** Gives a job to the worker at `endpoint` and follows it to its completion. Rejects with WorkerFailure. */
@@ -100,15 +89,14 @@ export class WorkerClient {
   ): Promise<CompletedEvent> {
     const { assignment, signature } = body;
     const ticket: Ticket = { assignment, signature };
-    const response = await this.#post(endpoint, "/jobs", { body, ticket }, signal);
-    if (response.statusCode !== 200)
-      throw this.#again.has(response) ? asFirst(await refusal(response)) : await refusal(response);
+    const { response, isSecond } = await this.#post(endpoint, "/jobs", { body, ticket }, signal);
+    if (response.statusCode !== 200) throw isSecond ? asFirst(await refusal(response)) : await refusal(response);
     return followStream(response.body, body.request.max_tokens, events);
   }
 
   /** Fetches the finished answer of a job after a lost connection; null if the worker has none. Rejects with WorkerFailure. */
   async fetchOutput(endpoint: string, body: OutputRequest, signal: AbortSignal): Promise<WorkerOutput | null> {
-    const response = await this.#post(endpoint, "/jobs/output", { body }, signal);
+    const { response } = await this.#post(endpoint, "/jobs/output", { body }, signal);
     if (response.statusCode === 404) {
       discard(response.body);
       return null;
@@ -127,14 +115,14 @@ export class WorkerClient {
 
   /** Has the worker end a running job's answer where it is, and sign that. Rejects with WorkerFailure. */
   async endJob(endpoint: string, body: OutputRequest, signal: AbortSignal): Promise<void> {
-    const response = await this.#post(endpoint, "/jobs/end", { body }, signal);
+    const { response } = await this.#post(endpoint, "/jobs/end", { body }, signal);
     if (response.statusCode !== 204) throw await refusal(response);
     discard(response.body);
   }
 
   /** What the model makes of the gateway's own question. Rejects with WorkerFailure, also where the worker knows no trials. */
   async trial(endpoint: string, body: TrialRequest, signal: AbortSignal): Promise<string> {
-    const response = await this.#post(endpoint, "/trial", { body }, signal);
+    const { response } = await this.#post(endpoint, "/trial", { body }, signal);
     if (response.statusCode !== 200) throw await refusal(response);
     try {
       return trialSchema.parse(JSON.parse((await readBounded(response.body, TRIAL_BYTES)).toString("utf8"))).text;
@@ -158,7 +146,7 @@ export class WorkerClient {
   }
 
   async #health(endpoint: string, signal: AbortSignal): Promise<ProbedHealth> {
-    const response = await this.#send(urlOf(endpoint, "/healthz", this.#policy), { signal });
+    const { response } = await this.#connections.send(urlOf(endpoint, "/healthz", this.#policy), { signal });
     const text = (await readBounded(response.body, HEALTH_BYTES)).toString("utf8");
     if (response.statusCode !== 200) throw new Error(`answers ${response.statusCode}`);
     const health = probeSchema.safeParse(jsonOrNull(text));
@@ -168,34 +156,20 @@ export class WorkerClient {
 
   /** Closes the connections. */
   async close(): Promise<void> {
-    await Promise.all([this.#agent.destroy(), this.#fresh.destroy()]);
+    await this.#connections.close();
   }
 
-  /**
-   * Sends a request, once more on a new connection if it is dropped before a byte of the answer: proxies close idle ones after a few seconds. A
-   * worker that had the request all the same says so: it takes a job once.
-   */
-  async #send(url: URL, options: RequestOptions): Promise<Dispatcher.ResponseData> {
-    try {
-      return await request(url, { ...options, dispatcher: this.#agent });
-    } catch (error) {
-      if (options.signal.aborted || !DROPPED.has(String(Object(error).code))) throw error;
-      const response = await request(url, { ...options, dispatcher: this.#fresh });
-      this.#again.add(response);
-      return response;
-    }
-  }
-
+  /** A worker that had the first sending of a dispatch all the same says so when it gets the second: it takes a job once. */
   async #post(
     endpoint: string,
     path: string,
     { body, ticket }: { body: unknown; ticket?: Ticket },
     signal: AbortSignal,
-  ): Promise<Dispatcher.ResponseData> {
+  ): ReturnType<KeptConnections["send"]> {
     const accept = "text/event-stream, application/json";
     const headers = { ...traceHeaders(), "content-type": "application/json", accept };
     try {
-      return await this.#send(urlOf(endpoint, path, this.#policy), {
+      return await this.#connections.send(urlOf(endpoint, path, this.#policy), {
         method: "POST",
         headers: ticket === undefined ? headers : { ...headers, [ASSIGNMENT_HEADER]: JSON.stringify(ticket) },
         body: JSON.stringify(body),
@@ -208,9 +182,6 @@ export class WorkerClient {
     }
   }
 }
-
-/** Errors of a connection that the other side closed before a byte of its answer. */
-const DROPPED = new Set(["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);
 
 /** `{endpoint}{path}`; an endpoint may have a path of its own. */
 function urlOf(endpoint: string, path: string, policy: EndpointPolicy): URL {

@@ -3,6 +3,7 @@ import type { Hex } from "viem";
 import { ABILITIES, type Ability, RefusalCode } from "../../protocol/dispatch.ts";
 import type { Directory, Model, RegisteredWorker } from "../chain/directory.ts";
 import { INCIDENTS, type IncidentCode, type IncidentStore, incidentCode, oneLine } from "../db/incidents.ts";
+import { ANY_WORKER, type Observations } from "../db/observations.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import { ModelTests, type TestResult } from "./model-tests.ts";
 import type { WorkerClient } from "./worker-client.ts";
@@ -33,6 +34,8 @@ type Parts = {
   /** Sends the gateway's test prompt to the worker's model; resolves with its text. Rejects with WorkerFailure, or with a timeout. */
   testPrompt: (worker: RegisteredWorker, model: string) => Promise<string>;
   incidents: IncidentStore;
+  /** What is charted of models and workers. */
+  observations: Observations;
   metrics: Metrics;
   logger: Logger;
 };
@@ -191,7 +194,7 @@ export class WorkerPool {
     const { cover } = this.#parts;
     cover.offered(jobId, worker, credits);
     return {
-      firstToken: () => this.#observeFirstToken(model, job.firstToken(Date.now())),
+      firstToken: () => this.#observeFirstToken(model, worker.signer, job.firstToken(Date.now())),
       end: (mayProve) => {
         job.end();
         cover.left(jobId, mayProve);
@@ -235,6 +238,7 @@ export class WorkerPool {
   /** A worker finished an answer of so many tokens, `ms` after its first one. */
   reportSpeed(worker: string, model: number, tokens: number, ms: number): void {
     this.#of(worker).observeSpeed(model, tokens, ms);
+    this.#parts.observations.add(model, worker, { tokens, tokenMs: ms });
   }
 
   /** Median of the latest times to first token of a model, whole milliseconds. Before the first one, of its hosts' answers to probes. */
@@ -244,13 +248,36 @@ export class WorkerPool {
   }
 
   /** The worker finished a job as it should. */
-  reportSuccess(worker: string): void {
+  reportSuccess(worker: string, model: number): void {
     this.#of(worker).succeeded();
+    this.#parts.observations.add(model, worker, { requests: 1 });
   }
 
   /** The worker answered with empty text. A client can bring that about, so it says nothing of the worker: the gateway tests the model. */
   answeredEmpty(worker: RegisteredWorker, model: Pick<Model, "number" | "id">): void {
     void this.#tests.test(worker, model, EMPTY_TEST_AGE_MS);
+  }
+
+  /** A client's request for the model ended with an answer, or without one through a failure that was not its own. */
+  requestEnded(model: number, isAnswered: boolean): void {
+    this.#parts.observations.add(model, ANY_WORKER, { requests: 1, failures: isAnswered ? 0 : 1 });
+  }
+
+  /** A client's request for the model had its first token so long after it came. */
+  requestBegan(model: number, ms: number): void {
+    this.#parts.observations.add(model, ANY_WORKER, { firstTokens: 1, firstTokenMs: ms });
+  }
+
+  /** Notes of each model, and of each worker that hosts it by the chain, whether it can be asked now. */
+  look(): void {
+    const { directory, observations } = this.#parts;
+    for (const { number } of directory.models()) {
+      const hosts = new Set(this.hosts(number));
+      observations.add(number, ANY_WORKER, { looks: 1, up: hosts.size > 0 ? 1 : 0 });
+      for (const worker of this.registered(number)) {
+        observations.add(number, worker.signer, { looks: 1, up: hosts.has(worker) ? 1 : 0 });
+      }
+    }
   }
 
   /** Tests the worker's model after a failed job; resolves with the result of a test that begins from now on. Never rejects. */
@@ -281,6 +308,8 @@ export class WorkerPool {
     }
     this.#record(worker, code, incident);
     const { severity } = INCIDENTS[code];
+    const isFailure = severity === "misconduct" || severity === "absence" || severity === "failure";
+    if (isFailure && model !== undefined) this.#parts.observations.add(model, worker, { requests: 1, failures: 1 });
     if (code === RefusalCode.UnknownModel && model !== undefined) health.doesNotHost(model, now);
     else if (code === RefusalCode.Draining) health.healthy = false;
     else if (severity === "misconduct") health.suspended(now, this.#settings.misconductRestMs);
@@ -306,7 +335,8 @@ export class WorkerPool {
     } else if (wasBroken) this.#parts.logger.info({ worker: signer, model: id }, "a worker's model answers again");
   }
 
-  #observeFirstToken(model: number, ms: number): void {
+  #observeFirstToken(model: number, worker: string, ms: number): void {
+    this.#parts.observations.add(model, worker, { firstTokens: 1, firstTokenMs: ms });
     this.#parts.metrics.firstTokenSeconds.observe({ model: String(model) }, ms / 1000);
     const samples = this.#firstTokens.get(model) ?? [];
     samples.push(ms);

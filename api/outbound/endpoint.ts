@@ -1,4 +1,4 @@
-/** Requests to endpoints that somebody else names: their URLs, the connections to them, the bodies they answer. */
+/** Requests to endpoints that somebody else names: their URLs, and the connections to them. */
 import { type LookupAddress, promises } from "node:dns";
 import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from "node:http";
 import { Agent as HttpsAgent, request as requestHttps } from "node:https";
@@ -200,36 +200,6 @@ function dnsResolver(): Resolve {
     // "No such record" of one family says less than a failure of the other.
     throw failures.find(({ code }) => !NO_RECORD.has(code)) ?? failures[0] ?? new Error(`${host} has no address`);
   };
-}
-
-export class BodyTooLarge extends Error {
-  readonly code = "BODY_TOO_LARGE";
-  constructor(limit: number) {
-    super(`the body is larger than ${limit} bytes`);
-    this.name = "BodyTooLarge";
-  }
-}
-
-type Body = AsyncIterable<Buffer> & { destroy(error?: Error): unknown };
-
-/** The whole body, if it is at most `limit` bytes; otherwise closes the connection and rejects with BodyTooLarge. */
-export async function readBounded(body: Body, limit: number): Promise<Buffer> {
-  const { bytes, complete } = await readStart(body, limit);
-  if (!complete) throw new BodyTooLarge(limit);
-  return bytes;
-}
-
-/** The first `limit` bytes of a body. A longer one is cut at most one chunk later, and its connection closed. */
-export async function readStart(body: Body, limit: number): Promise<{ bytes: Buffer; complete: boolean }> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  // Leaving the loop early destroys the stream, and with it the connection.
-  for await (const chunk of body) {
-    chunks.push(chunk);
-    size += chunk.length;
-    if (size > limit) return { bytes: Buffer.concat(chunks).subarray(0, limit), complete: false };
-  }
-  return { bytes: Buffer.concat(chunks), complete: true };
 }
 
 /** Closes the connection of a body that nobody will read. */

@@ -124,10 +124,7 @@ async function answerOnce(
     const isClaimed = () => idempotency.isClaimed(wallet, key, claim.jobId);
     const repetition = { ...claim, wallet, isClaimed };
     const job = await request.kept.whileWaiting((signal) => earlier.wait(repetition, signal));
-    if (job !== null) {
-      const [shown = job] = await withSettlements(dependencies.reader, [job]);
-      return replayAnswer(jobs, shown, body, response);
-    }
+    if (job !== null) return replayAnswer(dependencies, job, body, response);
     // The chain takes an id once, also when its job came to nothing.
     if (await isUsed()) throw idTaken(jobId);
     await idempotency.release(wallet, key, claim.jobId);
@@ -156,7 +153,7 @@ async function answerOrJoin(dependencies: ChatDependencies, asked: AskedChat): P
     throw error;
   });
   if (job === null) return answer(dependencies, asked);
-  return replayAnswer(jobs, job, body, response);
+  return replayAnswer(dependencies, job, body, response);
 }
 
 async function answer(
@@ -169,7 +166,7 @@ async function answer(
   let run: JobRun | undefined;
   let isLocked = false;
   try {
-    const timings = new Timings(response.req.receivedAt);
+    const timings = new Timings(request.receivedAt);
     const admitted = await request.kept.whileWaiting((signal) => admit(dependencies.jobs, plan, signal));
     // Made as late as it can be: until the lock is mined, the job is missing in lists behind newer ids.
     const jobId = once?.jobId ?? newJobId();
@@ -214,18 +211,19 @@ async function serve(
   const gone = Promise.withResolvers<void>();
   runs.connected(gone.promise);
   const left = () => {
-    // Of a stream whose reasoning is not shown, the headers alone can have been sent.
-    const hasBegun = response.headersSent && (!body.stream || body.showReasoning || sent.bytes > 0);
-    gone.resolve(run.clientLeft(sent.closed(response.writableFinished), hasBegun));
-    if (claimedUntil !== null || hasBegun) return;
+    // A refusal and an empty answer are whole without any text; of a stream whose reasoning is not shown, the headers alone can have been sent.
+    const isServed =
+      response.writableEnded || (response.headersSent && (!body.stream || body.showReasoning || sent.bytes > 0));
+    gone.resolve(run.clientLeft(sent.closed(response.writableFinished), isServed));
+    if (claimedUntil !== null || isServed) return;
     jobs.abandoned
       .add({ wallet: plan.wallet, bodyHash: request.bodyHash }, jobId)
       // Without a lock there is no job to join.
-      .then(() => run.locked.catch(() => void jobs.abandoned.close(jobId)))
+      .then(() => run.locked.catch(() => jobs.abandoned.close(jobId)))
       .catch((error) =>
         jobs.logger.warn(
           { err: error, jobId: toApiJobId(jobId) },
-          "a repetition cannot join this job: it pays for itself",
+          "a client's hang-up was not noted: a repetition of its request can wait in vain, or pay for a job of its own",
         ),
       );
   };
@@ -268,7 +266,7 @@ async function stream(
   dependencies: ChatDependencies,
   run: JobRun,
   base: CompletionBase,
-  { body, response, sent }: Receiver & Pick<AskedChat, "body">,
+  { body, response, sent }: Receiver,
 ): Promise<void> {
   setServiceHeaders(response, { worker: await run.firstToken });
   response.setHeader("server-timing", run.input.timings.header());
@@ -338,9 +336,15 @@ export function idempotencyKey(request: Request): string | null {
 }
 
 /** Sends an earlier answer again, plain or streamed as this request asks, with the headers of its job. Its reasoning was not kept. */
-async function replayAnswer(context: JobContext, job: StoredJob, body: ChatBody, response: Response): Promise<void> {
+async function replayAnswer(
+  { jobs, reader }: Pick<ChatDependencies, "jobs" | "reader">,
+  stored: StoredJob,
+  body: ChatBody,
+  response: Response,
+): Promise<void> {
+  const [job = stored] = await withSettlements(reader, [stored]);
   const jobId = toApiJobId(job.jobId);
-  const answer = await readAnswer(context.store, context.cipher, job);
+  const answer = await readAnswer(jobs.store, jobs.cipher, job);
   if (answer === null) {
     throw new ApiError("conflict", `This request was answered as ${jobId}; the answer is no longer kept.`, {
       details: { job_id: jobId },
@@ -351,7 +355,7 @@ async function replayAnswer(context: JobContext, job: StoredJob, body: ChatBody,
     escrowTx: job.escrowTx,
     settlementTx: job.settlementTx,
     worker: job.worker,
-    creditsRemaining: (await context.balances.current(job.wallet)).free,
+    creditsRemaining: (await jobs.balances.current(job.wallet)).free,
   });
   response.setHeader("idempotent-replayed", "true");
   const base = { jobId, model: job.model, created: job.lockedAt ?? 0 };
@@ -377,6 +381,6 @@ async function replayAnswer(context: JobContext, job: StoredJob, body: ChatBody,
     end: async () =>
       `${writer.finish(answer.finishReason, statementOf(answer.worker, answer.signed))}${body.includeUsage ? writer.usage(usage) : ""}data: [DONE]\n\n`,
     error: () => "",
-    trailers: async () => trailersOf(job.settlementTx, context.balances.known(job.wallet)?.free),
+    trailers: async () => trailersOf(job.settlementTx, jobs.balances.known(job.wallet)?.free),
   });
 }

@@ -24,7 +24,7 @@ declare global {
 }
 
 /** The largest chat request. */
-export const BODY_LIMIT = 4 * 1024 * 1024;
+const BODY_LIMIT = 4 * 1024 * 1024;
 /** The largest body of any other route: a sign-in with the signature of a contract wallet. */
 export const FORM_LIMIT = 32 * 1024;
 /** Bytes of all bodies that a gateway holds at once, and of one wallet's while others need them. */
@@ -96,7 +96,7 @@ async function freeCredits(balances: Pick<Balances, "current" | "read">, wallet:
  * Reads a chat request: JSON of at most `limit` bytes. What cannot be read is `invalid_request`. Refuses bodies whose parts are so many or so
  * deep that looking at them would hold up everybody else.
  */
-export function readChat(bodies: Bodies, limit: (request: Request) => BodyLimit | Promise<BodyLimit>): RequestHandler {
+export function readChat(bodies: Bodies, limit: (request: Request) => Promise<BodyLimit>): RequestHandler {
   return async (request, response, next) => {
     refuseOtherTypes(request);
     if (request.is("application/json")) {

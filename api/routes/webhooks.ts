@@ -6,7 +6,7 @@ import {
   listWebhooks,
   newWebhookSchema,
   type WebhookContext,
-} from "../webhooks/receivers.ts";
+} from "../../webhooks/receivers.ts";
 import { takeBody } from "./json-body.ts";
 import { clientOf, validate, validateQuery } from "./request.ts";
 

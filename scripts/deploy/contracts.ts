@@ -36,7 +36,7 @@ export function protocolAt(client: PublicClient, at: Contracts) {
 }
 
 /** Blocks whose events are asked for at once. */
-const SPAN = 10_000n;
+export const SPAN = 10_000n;
 
 /** All events of these names since a block, in the order of the chain. */
 export async function readEvents<const A extends Abi, N extends ContractEventName<A>>(

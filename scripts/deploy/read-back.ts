@@ -13,9 +13,10 @@ import {
 import type { Contracts, Deployment } from "../../protocol/deployment.ts";
 import { escrowDomain } from "../../protocol/messages.ts";
 import { type Protocol, protocolAt, readEvents, readSigners } from "./contracts.ts";
+import { type History, holderLine, namedHolders, unexplained, wrongCreations } from "./history.ts";
 import { LAUNCH_MODELS } from "./launch-models.ts";
 import { type ProtocolSettings, windowsOf } from "./protocol-settings.ts";
-import { type ReleasedContract, released } from "./released.ts";
+import { linked, overwritten, type ReleasedContract, released } from "./released.ts";
 
 /** The chain does not show what the deployment should have made. */
 export class DeploymentMismatch extends Error {
@@ -36,22 +37,28 @@ export async function otherChain(client: PublicClient, mark: ChainMark): Promise
 
 type Fact = readonly [what: string, is: unknown, wanted: unknown];
 
-/** Throws when a fact is not as wanted. Values are compared as text: addresses in any case, numbers in any type. */
-async function check(facts: readonly Fact[]): Promise<void> {
+/** The facts that are not as wanted. Values are compared as text: addresses in any case, numbers in any type. */
+async function wrongFacts(facts: readonly Fact[]): Promise<string[]> {
   const found = await Promise.all(facts.map(async ([what, is, wanted]) => ({ what, is: await is, wanted })));
   const text = (value: unknown) => String(value).toLowerCase();
   const wrong = found.filter(({ is, wanted }) => text(is) !== text(wanted));
-  if (wrong.length === 0) return;
-  throw new DeploymentMismatch(wrong.map(({ what, is, wanted }) => `${what} is ${is}, wanted ${wanted}`).join("; "));
+  return wrong.map(({ what, is, wanted }) => `${what} is ${is}, wanted ${wanted}`);
 }
 
-/** Checks what holds for the whole life of a deployment: the released code everywhere, and contracts that know each other. */
-export async function checkWiring(client: PublicClient, at: Contracts, settings: ProtocolSettings): Promise<void> {
-  const wrong = await wrongCode(client, at, settings.stablecoin === null);
+function refuse(wrong: readonly string[]): void {
   if (wrong.length > 0) throw new DeploymentMismatch(wrong.join("; "));
+}
+
+/**
+ * Checks what holds for the whole life of a deployment: the released code everywhere, contracts that the released creation code made,
+ * and that know each other.
+ */
+export async function checkWiring(client: PublicClient, history: History, settings: ProtocolSettings): Promise<void> {
+  const at = history.contracts;
+  refuse([...(await wrongCode(client, at, settings.stablecoin === null)), ...wrongCreations(history)]);
   const { escrow, registry, panel, treasury, governor } = protocolAt(client, at);
   const domain = domainSeparator({ domain: escrowDomain(await client.getChainId(), escrow.address) });
-  await check([
+  const facts = await wrongFacts([
     ["the escrow's token", escrow.read.token(), at.Stablecoin],
     ["the escrow's catalog", escrow.read.CATALOG(), at.ModelCatalog],
     ["the escrow's registry", escrow.read.REGISTRY(), at.WorkerRegistry],
@@ -64,6 +71,7 @@ export async function checkWiring(client: PublicClient, at: Contracts, settings:
     ["the treasury's escrow", treasury.read.escrow(), escrow.address],
     ["the escrow's domain of messages", escrow.read.domainSeparator(), domain],
   ]);
+  refuse(facts);
 }
 
 /**
@@ -79,20 +87,11 @@ export async function wrongCode(client: PublicClient, at: Contracts, ownStableco
       if (!code) return `no code at ${name} ${address}`;
       if (name === "Stablecoin" && !ownStablecoin) return null;
       const release = released(name === "Stablecoin" ? "TestStablecoin" : name);
-      if (masked(code, release) === masked(linked(release, at), release)) return null;
+      if (masked(code, release) === masked(linked(release, at).runtime, release)) return null;
       return `the code of ${name} ${address} is not that of contracts/release/${release.contractName}.json`;
     }),
   );
   return found.filter((finding) => finding !== null);
-}
-
-/** The runtime bytecode with the addresses of the libraries that it calls. */
-function linked({ deployedBytecode, deployedLinkReferences }: ReleasedContract, at: Contracts): string {
-  const libraries = Object.values(deployedLinkReferences).flatMap((one) => Object.entries(one));
-  const places = libraries.flatMap(([name, all]) => all.map(({ start }) => ({ start, name: name as keyof Contracts })));
-  return places
-    .reduce((code, { start, name }) => overwritten(code, start, at[name].slice(2)), deployedBytecode as string)
-    .toLowerCase();
 }
 
 /** With zeros for everything that a constructor fills in. */
@@ -100,23 +99,34 @@ function masked(code: string, { immutables }: ReleasedContract): string {
   return immutables.reduce((text, { start, length }) => overwritten(text, start, "00".repeat(length)), code);
 }
 
-/** Bytes from `start` on replaced; the text begins with 0x. */
-function overwritten(code: string, start: number, bytes: string): string {
-  const from = 2 + 2 * start;
-  return code.slice(0, from) + bytes + code.slice(from + bytes.length);
+/**
+ * Checks, right after a deployment, what governance and operators may change later: rights, figures, every event since the creation of
+ * the contracts, and who has the votes.
+ */
+export async function checkSettings(
+  client: PublicClient,
+  made: Made,
+  history: History,
+  settings: ProtocolSettings,
+): Promise<void> {
+  const { serviceTokenHolder } = settings;
+  const strangers = namedHolders(history).filter(({ account }) => !isAddressEqual(account, serviceTokenHolder));
+  refuse([
+    ...(await wrongRights(client, made, settings)),
+    ...(await wrongFigures(client, made, settings)),
+    ...(await unexplained(client, history, settings)),
+    ...strangers.map((holder) => `${holderLine(holder)}, and no setting names it`),
+  ]);
 }
 
-/** Checks, right after a deployment, what governance and operators may change later. */
-export async function checkSettings(client: PublicClient, made: Made, settings: ProtocolSettings): Promise<void> {
-  const wrong = await wrongRights(client, made, settings);
-  if (wrong.length > 0) throw new DeploymentMismatch(wrong.join("; "));
+async function wrongFigures(client: PublicClient, made: Made, settings: ProtocolSettings): Promise<string[]> {
   const { governance, durations } = settings;
   const at = made.contracts;
   const { escrow, catalog, registry, panel, governor, timelock } = protocolAt(client, at);
   const windows = escrow.read.windows() as Promise<Record<string, number>>;
   const quorum = panel.read.currentSet().then((set) => panel.read.arbitersOf([set]));
   const modelCount = await catalog.read.modelCount();
-  await check([
+  return await wrongFacts([
     ["the treasury", escrow.read.treasury(), at.ProtocolTreasury],
     ["the fee", escrow.read.feeBps(), settings.feeBps],
     ["the compensation cap", escrow.read.compensationCap(), settings.compensationCap],

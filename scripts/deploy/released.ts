@@ -1,6 +1,8 @@
 /** The released contracts: what is audited is what is deployed. `npm run compile` writes the folder `contracts/release/`. */
 import { readFileSync } from "node:fs";
 import type { Artifact } from "@nomicfoundation/ignition-core";
+import type { Hex } from "viem";
+import type { Contracts } from "../../protocol/deployment.ts";
 
 /** By name: the test stablecoin too, which development chains get. */
 export const RELEASED = [
@@ -47,4 +49,24 @@ export function released(name: string): ReleasedContract {
   return JSON.parse(
     readFileSync(new URL(`../../contracts/release/${name}.json`, import.meta.url), "utf8"),
   ) as ReleasedContract;
+}
+
+/** Creation and runtime bytecode with the addresses of the libraries that it calls. */
+export function linked(contract: ReleasedContract, at: Contracts): { creation: Hex; runtime: Hex } {
+  const filled = (bytecode: string, references: Artifact["linkReferences"]): Hex =>
+    Object.values(references)
+      .flatMap((libraries) => Object.entries(libraries))
+      .flatMap(([name, places]) => places.map(({ start }) => ({ start, address: at[name as keyof Contracts] })))
+      .reduce((code, { start, address }) => overwritten(code, start, address.slice(2)), bytecode)
+      .toLowerCase() as Hex;
+  return {
+    creation: filled(contract.bytecode, contract.linkReferences),
+    runtime: filled(contract.deployedBytecode, contract.deployedLinkReferences),
+  };
+}
+
+/** Bytes from `start` on replaced; the text begins with 0x. */
+export function overwritten(code: string, start: number, bytes: string): string {
+  const from = 2 + 2 * start;
+  return code.slice(0, from) + bytes + code.slice(from + bytes.length);
 }

@@ -24,16 +24,27 @@ import type { DeployConfig } from "./config.ts";
 import { protocolModule } from "./protocol-module.ts";
 import { released } from "./released.ts";
 
-type ModuleRun = { rpcUrl: string; chainId: number; journal: string; config: DeployConfig };
-
-/** Nothing is compiled: the bytecode is that of the audited files. */
-const artifactResolver: ArtifactResolver = {
-  loadArtifact: async (name) => released(name),
-  getBuildInfo: async () => undefined,
+type ModuleRun = {
+  rpcUrl: string;
+  chainId: number;
+  journal: string;
+  config: DeployConfig;
+  /** Nothing is compiled: the bytecode is that of the audited files. Tests deploy as somebody would who exchanges one. */
+  artifactOf?: typeof released;
 };
 
 /** Sends what the journal does not show as done, and returns the addresses. */
-export async function runModule({ rpcUrl, chainId, journal, config }: ModuleRun): Promise<Contracts> {
+export async function runModule({
+  rpcUrl,
+  chainId,
+  journal,
+  config,
+  artifactOf = released,
+}: ModuleRun): Promise<Contracts> {
+  const artifactResolver: ArtifactResolver = {
+    loadArtifact: async (name) => artifactOf(name),
+    getBuildInfo: async () => undefined,
+  };
   const module = protocolModule(config.settings);
   const result = await deploy({
     ignitionModule: module,

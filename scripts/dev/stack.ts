@@ -2,12 +2,12 @@
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { privateKeyToAccount } from "viem/accounts";
+import { bringUpToDate, DEV_OWNER, registrarOf } from "../../operator/register-workers.ts";
 import type { Deployment } from "../../protocol/deployment.ts";
 import { type Identity, identify, isAlive, tryLock } from "../../shared/process.ts";
 import { listModels } from "../../worker/development.ts";
 import { buildWeb } from "../build/web.ts";
 import { DEPLOYER_KEY, OPERATOR_ADMIN } from "../deploy/config.ts";
-import { bringUpToDate, DEV_OWNER, registrarOf } from "../operator/register-workers.ts";
 import {
   chainFiles,
   faultOfDump,

@@ -9,13 +9,13 @@ import {
   type LocalAccount,
   parseEther,
 } from "viem";
+import { signConsent } from "../../operator/consent.ts";
 import { inferenceEscrowAbi, testStablecoinAbi } from "../../protocol/generated/abi.ts";
 import { compactSignature } from "../../protocol/messages.ts";
 import { toUnits } from "../../protocol/money.ts";
 import { receiptOf } from "../../protocol/receipt.ts";
 import { nodeTransport } from "../../shared/node-transport.ts";
 import { sendInTurn } from "../../shared/nonce-race.ts";
-import { signConsent } from "../operator/consent.ts";
 
 /** An account that every development chain funds: a lost data folder never leaves a chain whose gateway nobody can act for. */
 export const GATEWAY = {

@@ -1,9 +1,9 @@
 /** A dispute asked of a gateway whose key was removed: no worker is accused of it, and the dispute is not lost. */
 import { privateKeyToAddress } from "viem/accounts";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { runOperator } from "../../operator/main.ts";
 import { OPERATOR_ADMIN } from "../../scripts/deploy/config.ts";
 import { OPERATOR } from "../../scripts/dev/wallets.ts";
-import { runOperator } from "../../scripts/operator.ts";
 import { apiClient } from "../support/api-client.ts";
 import { Scene } from "../support/dispute-scene.ts";
 import { giveGas } from "../support/gas.ts";

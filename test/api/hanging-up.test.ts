@@ -9,7 +9,7 @@ import OpenAI from "openai";
 import { Agent, fetch as undiciFetch } from "undici";
 import { afterAll, describe, expect, it } from "vitest";
 import { chat, eventually, JSON_TYPE } from "../support/api-client.ts";
-import { SLOW_MODEL } from "../support/service-stack.ts";
+import { MODEL, SLOW_MODEL } from "../support/service-stack.ts";
 import { openService, settled } from "./support/service.ts";
 
 const { stack, client, pool } = await openService(3_000);
@@ -91,6 +91,19 @@ describe("a request that another one cannot join:", () => {
     await left;
     const [third, fourth] = await Promise.all([post(text), post(text)]);
     expect(jobIdOf(third)).not.toBe(jobIdOf(fourth));
+  });
+
+  it("one that was served in full, without any text", async () => {
+    const empty = JSON.stringify(chat(MODEL, "Nothing: [[tokens:0]]", { stream: true }));
+    const one = await post(empty);
+    expect(await one.text()).toContain("[DONE]");
+    // The connection's end has reached the gateway, and what it wrote of it the database.
+    await settled(api, jobIdOf(one));
+    expect((await pool.query("SELECT 1 FROM abandoned_request WHERE job_id = $1", [jobIdOf(one)])).rows).toEqual([]);
+    const two = await post(empty);
+    expect([two.status, two.headers.get("idempotent-replayed")]).toEqual([200, null]);
+    expect(jobIdOf(two)).not.toBe(jobIdOf(one));
+    await two.text();
   });
 
   it("one with an Idempotency-Key: its key alone says what repeats it", async () => {

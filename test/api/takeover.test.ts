@@ -5,11 +5,11 @@
 
 import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { runOperator } from "../../operator/main.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
 import { OPERATOR_ADMIN } from "../../scripts/deploy/config.ts";
 import { PARTS } from "../../scripts/dev/stack.ts";
 import { OPERATOR } from "../../scripts/dev/wallets.ts";
-import { runOperator } from "../../scripts/operator.ts";
 import { type ApiClient, apiClient, chat, eventually, JSON_TYPE, readStream } from "../support/api-client.ts";
 import { type ChainReader, chainReader } from "../support/chain-reader.ts";
 import { openStore } from "../support/client.ts";

@@ -20,6 +20,8 @@ const PROJECT = [
   "scripts",
   "shared",
   "verify",
+  "web/server",
+  "webhooks",
   "worker",
   "package.json",
   "tsconfig.base.json",

@@ -1,15 +1,15 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { type JobQuery, listJobs, listOverdueJobs, type Reader } from "../../api/db/index-reads.ts";
 import {
   listBlockEvents,
   listHistory,
   listJobsBy,
   listJobsOfOperator,
   listLatestEvents,
-} from "../../api/db/explorer-reads.ts";
-import { type JobQuery, listJobs, listOverdueJobs, type Reader } from "../../api/db/index-reads.ts";
-import { readEarned, readFrom } from "../../api/db/network-day.ts";
-import { usageSince, usedIn } from "../../api/db/usage.ts";
+} from "../../web/server/explorer-reads.ts";
+import { readEarned, readFrom } from "../../web/server/network-day.ts";
+import { usageSince, usedIn } from "../../web/server/usage.ts";
 import { Stage } from "./support/stage.ts";
 
 const WALLETS = 20;

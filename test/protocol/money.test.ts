@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { toUnits, usdgValue } from "../../protocol/money.ts";
+import { toUnits, usdgText, usdgValue } from "../../protocol/money.ts";
 import { charge, DEFAULT_MAX_TOKENS, payouts, quote } from "../../protocol/pricing.ts";
 import { TIERS, tierName } from "../../protocol/tiers.ts";
 
@@ -63,6 +63,19 @@ describe("credits", () => {
   it("are worth a hundredth of a stablecoin each", () => {
     expect([0, 1, 8, 40, 1_234, 999_999_999].map(usdgValue)).toEqual([0, 0.01, 0.08, 0.4, 12.34, 9_999_999.99]);
     expect(toUnits(100)).toBe(1_000_000n);
+  });
+});
+
+describe("token units", () => {
+  it.each([
+    [0n, "0 USDG"],
+    [1n, "0.000001 USDG"],
+    [999_999n, "0.999999 USDG"],
+    [1_000_000n, "1 USDG"],
+    [72_000n, "0.072 USDG"],
+    [-1_500_000n, "-1.5 USDG"],
+  ])("%s are written as %s", (units, text) => {
+    expect(usdgText(units)).toBe(text);
   });
 });
 

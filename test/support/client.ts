@@ -4,10 +4,10 @@ import { type Address, createPublicClient, createWalletClient, type Hex, http, t
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { Keys } from "../../api/account/keys.ts";
 import { openDatabase } from "../../api/db/pool.ts";
-import type { EventName } from "../../api/webhooks/events.ts";
-import type { WebhookObject } from "../../api/webhooks/receivers.ts";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import { OPERATOR, provideTokens } from "../../scripts/dev/wallets.ts";
+import type { EventName } from "../../webhooks/events.ts";
+import type { WebhookObject } from "../../webhooks/receivers.ts";
 import { type ApiClient, apiClient, type KnownStack } from "./api-client.ts";
 import { richAccount } from "./gas.ts";
 import { mined } from "./mined.ts";

@@ -1,9 +1,9 @@
 import type pg from "pg";
 import { type Abi, type Address, createWalletClient, type Hex, http } from "viem";
 import type { PrivateKeyAccount } from "viem/accounts";
+import { runOperator } from "../../operator/main.ts";
 import { answerHash, toProofHash } from "../../protocol/answer-hash.ts";
 import { fromApiJobId } from "../../protocol/job-id.ts";
-import { runOperator } from "../../scripts/operator.ts";
 import { type ApiClient, chat, eventually, type KnownStack } from "./api-client.ts";
 import { type ChainReader, chainReader } from "./chain-reader.ts";
 import { Client, openStore } from "./client.ts";

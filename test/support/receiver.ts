@@ -1,6 +1,6 @@
 import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import type { EventName } from "../../api/webhooks/events.ts";
+import type { EventName } from "../../webhooks/events.ts";
 
 /** A request as it came, with the exact bytes. */
 export type Received = {

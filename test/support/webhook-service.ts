@@ -3,11 +3,11 @@ import { pino } from "pino";
 import { type Address, createPublicClient, http } from "viem";
 import { incarnationName, migrate, openDatabase } from "../../api/db/pool.ts";
 import { Metrics } from "../../api/observe/metrics.ts";
-import { Deriver } from "../../api/webhooks/derivation.ts";
-import type { EventName } from "../../api/webhooks/events.ts";
-import { createWebhook, type WebhookContext, type WebhookObject } from "../../api/webhooks/receivers.ts";
-import { WebhookService, type WebhookSettings } from "../../api/webhooks/service.ts";
 import { Cipher } from "../../shared/cipher.ts";
+import { Deriver } from "../../webhooks/derivation.ts";
+import type { EventName } from "../../webhooks/events.ts";
+import { createWebhook, type WebhookContext, type WebhookObject } from "../../webhooks/receivers.ts";
+import { WebhookService, type WebhookSettings } from "../../webhooks/service.ts";
 import type { Stage } from "../indexer/support/stage.ts";
 import { eventually, type KnownStack } from "./api-client.ts";
 
@@ -81,7 +81,7 @@ export class Webhooks {
   }
 }
 
-/** What the web application's routes hand to the functions of api/webhooks: here against a stack from outside its gateway. */
+/** What the web application's routes hand to the functions of webhooks/: here against a stack from outside its gateway. */
 export function contextOf({ info }: KnownStack, pool: pg.Pool): WebhookContext {
   const reader = createPublicClient({ transport: http(info.rpc_url) });
   const head = { block: { number: 0, timestamp: 0 } };

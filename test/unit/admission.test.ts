@@ -1,7 +1,7 @@
 /** What is looked at before credits are locked, and in which order. */
 import { expect, it } from "vitest";
-import type { Model } from "../../api/chain/directory.ts";
-import { admit, lockError, type PlannedJob } from "../../api/jobs/admission.ts";
+import type { Directory, Model } from "../../api/chain/directory.ts";
+import { admit, lockError, type PlannedJob, planJob, type RequestAuthorization } from "../../api/jobs/admission.ts";
 import type { JobContext } from "../../api/jobs/context.ts";
 import { TokenizerBusy } from "../../api/jobs/tokens.ts";
 import { newJobId } from "../../protocol/job-id.ts";
@@ -74,6 +74,19 @@ it.each([
     });
   },
 );
+
+it.each([
+  ["2,000 output tokens where nobody names a number", undefined, undefined, 2_000],
+  ["the body's number", 30_000, undefined, 30_000],
+  ["the authorized number of a body that names none, where that is less than 2,000", undefined, 1_000, 1_000],
+  ["2,000 of a body that names none, where more are authorized", undefined, 5_000, 2_000],
+  ["the body's number, whatever is authorized", 3_000, 5_000, 3_000],
+])("plans %s", (_, maxTokens, authorized, planned) => {
+  const directory = { model: () => model } as unknown as Directory;
+  const authorization = authorized === undefined ? null : { signed: { maxTokens: authorized } };
+  const body = { model: "m", maxTokens, request: { messages: [] } };
+  expect(planJob(directory, "0x01", body, authorization as RequestAuthorization | null).maxTokens).toBe(planned);
+});
 
 it("refuses a text that is too long", async () => {
   await expect(ask(8, { count: async () => 32_769 }).admitted).rejects.toMatchObject({

@@ -1,7 +1,7 @@
 /** Answers that are made once for all who ask: for how long, and how much they may take. */
 import { expect, it } from "vitest";
 import { RpcTooLong, RpcUnreachable } from "../../api/chain/rpc.ts";
-import { AnswerCache } from "../../api/routes/answer-cache.ts";
+import { AnswerCache } from "../../web/server/answer-cache.ts";
 
 let time = 0;
 const cache = (bytes = 1_000) =>

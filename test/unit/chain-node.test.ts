@@ -17,7 +17,7 @@ type Reply = { status?: number; body?: unknown } | "drop";
 async function startNode({
   block = 10,
   chainId = 1,
-  refuse = (_calls: Call[], _asked: number): Reply | null => null,
+  refuse = (_calls: Call[], _asked: number): Reply | null | Promise<Reply> => null,
 } = {}) {
   const node = { url: "", block, chainId, refuse, asked: [] as Call[][] };
   const result = ({ id, method, params }: Call) => {
@@ -28,7 +28,7 @@ async function startNode({
     const body = JSON.parse(await text(request)) as Call | Call[];
     const calls = [body].flat();
     node.asked.push(calls);
-    const reply = node.refuse(calls, node.asked.length);
+    const reply = await node.refuse(calls, node.asked.length);
     if (reply === "drop") return void response.destroy();
     const { status = 200, body: said } = reply ?? { body: Array.isArray(body) ? calls.map(result) : result(body) };
     response.writeHead(status).end(JSON.stringify(said));
@@ -76,6 +76,39 @@ describe("a batch", () => {
     const error = { code: 3, message: "execution reverted", data: "0x12" };
     const node = await startNode({ refuse: (asked) => ({ body: asked.map(({ id }) => ({ id, error })) }) });
     await expect(new ChainNode([node.url]).batch(calls(3))).rejects.toMatchObject({ code: 3, data: "0x12" });
+  });
+});
+
+describe("a batch's time", () => {
+  /** Replies after so many milliseconds. */
+  const late = (ms: number) => (asked: Call[]) =>
+    new Promise<Reply>((resolve) => {
+      setTimeout(() => resolve({ body: asked.map(({ id }) => ({ id, result: "0x" })) }), ms);
+    });
+
+  it("is that of all its requests together, however many the node's limit makes of it", async () => {
+    const node = await startNode({
+      refuse: (asked) =>
+        asked.length > 1 ? { body: { error: { code: -32_600, message: "no batches" } } } : late(200)(asked),
+    });
+    const started = performance.now();
+    await expect(new ChainNode([node.url]).batch(calls(50), 500)).rejects.toBeInstanceOf(RpcUnreachable);
+    expect(node.asked.length).toBeLessThan(15);
+    expect(performance.now() - started).toBeLessThan(5_000);
+  });
+
+  it("also ends the calls that are asked again one by one", async () => {
+    const tooMany = { code: -32_005, message: "Too Many Requests" };
+    const node = await startNode({
+      refuse: async (asked) => {
+        if (asked.length === 1) return { body: { id: asked[0]?.id, error: tooMany } };
+        await new Promise((resolve) => setTimeout(resolve, 450));
+        return { body: asked.map(({ id }) => ({ id, error: tooMany })) };
+      },
+    });
+    await expect(new ChainNode([node.url]).batch(calls(2), 500)).rejects.toBeInstanceOf(Error);
+    // No time is left for the pause before a second try of a call.
+    expect(node.asked.length).toBeLessThanOrEqual(3);
   });
 });
 

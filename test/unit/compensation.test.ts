@@ -2,8 +2,8 @@
 import { describe, expect, it } from "vitest";
 import type { JobRow } from "../../api/db/index-rows.ts";
 import { jobObject } from "../../api/jobs/job-reader.ts";
-import { eventBody } from "../../api/webhooks/events.ts";
 import { newJobId, toApiJobId } from "../../protocol/job-id.ts";
+import { eventBody } from "../../webhooks/events.ts";
 
 const id = toApiJobId(newJobId());
 const escrow = `0x${"e5".repeat(20)}`;

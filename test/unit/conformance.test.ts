@@ -11,9 +11,9 @@ import { jobsQuerySchema } from "../../api/routes/jobs.ts";
 import { PATHS } from "../../api/routes/openapi/document.ts";
 import { HEADERS } from "../../api/routes/openapi/headers.ts";
 import { accountSchema, jobSchema, modelSchema } from "../../api/schemas/resources.ts";
-import { EVENT_NAMES } from "../../api/webhooks/events.ts";
-import { webhookSchema } from "../../api/webhooks/receivers.ts";
 import { JOB_STATES } from "../../protocol/job-status.ts";
+import { EVENT_NAMES } from "../../webhooks/events.ts";
+import { webhookSchema } from "../../webhooks/receivers.ts";
 
 const FOLDER = join(import.meta.dirname, "../conformance");
 const files = readdirSync(FOLDER).filter((name) => name.endsWith(".md"));

@@ -1,8 +1,8 @@
 /** Signing in with a contract's signature runs a client's code on the node: how much of it, and how often. */
 import { decodeFunctionData, type Hex, hashMessage, parseAbi, serializeErc6492Signature } from "viem";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { ContractSignatures } from "../../api/account/sign-in.ts";
 import { RpcError, RpcUnreachable } from "../../api/chain/rpc.ts";
+import { ContractSignatures } from "../../web/server/sign-in.ts";
 
 const WALLET: Hex = `0x${"c0".repeat(20)}`;
 const signIn = { message: "Sign in", signature: "0xdead" as Hex, from: "192.0.2.1" };

@@ -1,6 +1,7 @@
 import { pino } from "pino";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { RegisteredWorker } from "../../api/chain/directory.ts";
+import { Observations } from "../../api/db/observations.ts";
 import { WorkerPool } from "../../api/jobs/worker-pool.ts";
 import type { Ability } from "../../protocol/dispatch.ts";
 
@@ -29,7 +30,13 @@ beforeEach(async () => {
     model: () => listed,
     models: () => [listed],
   };
-  const rest = { incidents: {}, metrics: {}, cover: { room: () => 1_000 }, logger: pino({ level: "silent" }) };
+  const rest = {
+    incidents: {},
+    observations: new Observations(),
+    metrics: {},
+    cover: { room: () => 1_000 },
+    logger: pino({ level: "silent" }),
+  };
   pool = new WorkerPool({ directory, client: { probe }, ...rest } as never, {
     jobsPerWorker: 4,
     misconductRestMs: 1_000,

@@ -144,7 +144,7 @@ describe("alerts and dashboard", () => {
   const rules = read("deploy/prometheus/alerts.yaml");
   const names = all(rules, /- alert: (\w+)/g);
   const exported = [
-    ...all(read("api/observe/metrics.ts") + read("api/webhooks/service.ts"), /"(gateway_\w+)"/g),
+    ...all(read("api/observe/metrics.ts") + read("webhooks/service.ts"), /"(gateway_\w+)"/g),
     ...all(rules, /record: (\S+)/g),
   ];
 

@@ -1,7 +1,7 @@
 /** What a settlement costs in credits, and at which gas price a share of the charge pays for it. */
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { breakEven, gasCost, JOB_GAS } from "../../scripts/operator/economics.ts";
+import { breakEven, gasCost, JOB_GAS } from "../../operator/economics.ts";
 
 const GWEI = 10n ** 9n;
 

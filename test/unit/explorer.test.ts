@@ -342,7 +342,7 @@ describe("the verdict on a job", () => {
       ["Answered and signed", 0],
       ["Settled", 5],
     ]);
-    expect(deadline).toEqual({ title: "Dispute closes", at: 1_700_000_095, tx: null });
+    expect(deadline).toEqual({ title: "The wallet can dispute until", at: 1_700_000_095, tx: null });
   });
 
   it("splits all of the lock among worker, treasury and wallet", () => {

@@ -3,7 +3,7 @@ import express from "express";
 import { pino } from "pino";
 import { expect, it, onTestFinished } from "vitest";
 import { errorHandler } from "../../api/routes/errors.ts";
-import { webAccountRoutes } from "../../api/routes/web-account.ts";
+import { webAccountRoutes } from "../../web/server/account.ts";
 import { serve } from "./support/serve.ts";
 
 /** The routes over jobs of which each page waits for `nextPage`; the wallet is what a header says. */

@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { endpointPolicy, readConfig } from "../../api/config.ts";
-import { publicConfig } from "../../api/routes/web-public.ts";
 import { deploymentSchema } from "../../protocol/deployment.ts";
+import { publicConfig } from "../../web/server/public.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "config-"));
 afterAll(() => rmSync(folder, { recursive: true }));

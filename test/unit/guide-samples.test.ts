@@ -11,8 +11,8 @@ import { ChatOpenAI } from "@langchain/openai";
 import { generateText } from "ai";
 import OpenAI from "openai";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { signatureHeader } from "../../api/webhooks/attempt.ts";
 import { freePort } from "../../scripts/dev/ports.ts";
+import { signatureHeader } from "../../webhooks/attempt.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 

@@ -2,6 +2,7 @@
 import { pino } from "pino";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { RegisteredWorker } from "../../api/chain/directory.ts";
+import { Observations } from "../../api/db/observations.ts";
 import { type DispatchEvents, WorkerFailure } from "../../api/jobs/worker-client.ts";
 import { WorkerHealth } from "../../api/jobs/worker-health.ts";
 import { WorkerPool } from "../../api/jobs/worker-pool.ts";
@@ -39,6 +40,7 @@ beforeEach(async () => {
       return says();
     },
     incidents: { record: (_worker: string, code: string) => void reported.push(code) },
+    observations: new Observations(),
     metrics: { workerFailures: { inc() {} } },
     logger: pino({ level: "silent" }),
   };

@@ -1,7 +1,7 @@
 /** The numbers of a day and of all time are open to everybody: asking for them must not cost a scan of the jobs each time. */
 import { expect, it } from "vitest";
-import { type DayRow, earningsByWorker, networkDay } from "../../api/db/network-day.ts";
 import { paced } from "../../api/db/pool.ts";
+import { type DayRow, earningsByWorker, networkDay } from "../../web/server/network-day.ts";
 
 const HOUR = 3_600;
 /** The beginning of ten minutes, Unix seconds. */

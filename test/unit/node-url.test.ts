@@ -22,7 +22,7 @@ describe("a node behind a user and a password answers", () => {
   it("the calls of every job", async () => {
     const rpc = new JsonRpc(node.url);
     expect(await rpc.request("eth_chainId", [])).toBe("0x7a69");
-    expect(await rpc.batch([{ method: "eth_chainId", params: [] }])).toEqual(["0x7a69"]);
+    expect(await rpc.answers([{ method: "eth_chainId", params: [] }])).toEqual([{ result: "0x7a69" }]);
   });
 
   it("viem, also with batches", async () => {

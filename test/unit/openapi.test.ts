@@ -3,8 +3,8 @@ import { readFileSync } from "node:fs";
 import { createConfig, lintFromString } from "@redocly/openapi-core";
 import { describe, expect, it } from "vitest";
 import { ERROR_CODES } from "../../api/errors.ts";
-import { EVENT_NAMES } from "../../api/webhooks/events.ts";
 import { OPENAPI_FILE, openApiText } from "../../scripts/build/generate-docs.ts";
+import { EVENT_NAMES } from "../../webhooks/events.ts";
 
 const committed = readFileSync(OPENAPI_FILE, "utf8");
 const document = JSON.parse(committed);

@@ -2,7 +2,7 @@
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { createSiweMessage } from "viem/siwe";
 import { expect, it } from "vitest";
-import { type SignInCheck, verifySignIn } from "../../api/account/sign-in.ts";
+import { type SignInCheck, verifySignIn } from "../../web/server/sign-in.ts";
 
 const account = privateKeyToAccount(generatePrivateKey());
 const check = {

@@ -1,6 +1,6 @@
 /** How a process shares its attempts at once among wallets and their webhooks. */
 import { describe, expect, it } from "vitest";
-import { type DueWebhook, type Pace, type Places, Running, shareOut } from "../../api/webhooks/places.ts";
+import { type DueWebhook, type Pace, type Places, Running, shareOut } from "../../webhooks/places.ts";
 
 const PLACES: Places = {
   free: 8,

@@ -2,7 +2,7 @@
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { signatureHeader } from "../../api/webhooks/attempt.ts";
+import { signatureHeader } from "../../webhooks/attempt.ts";
 
 type WebhookEvent = { id: string; event: string };
 /** Plain JavaScript, so that every Node from 20 on runs it: the compiler knows nothing of it. */

@@ -5,8 +5,8 @@ import type pg from "pg";
 import { pino } from "pino";
 import { expect, it, onTestFinished } from "vitest";
 import { Metrics } from "../../api/observe/metrics.ts";
-import { WebhookService } from "../../api/webhooks/service.ts";
 import { Cipher } from "../../shared/cipher.ts";
+import { WebhookService } from "../../webhooks/service.ts";
 
 it("ends while the listener's connection is being made", async () => {
   // Takes connections, never speaks, and closes when its client does.

@@ -1,6 +1,7 @@
 import { pino } from "pino";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { RegisteredWorker } from "../../api/chain/directory.ts";
+import { Observations } from "../../api/db/observations.ts";
 import { WorkerPool } from "../../api/jobs/worker-pool.ts";
 import type { Ability } from "../../protocol/dispatch.ts";
 
@@ -42,7 +43,7 @@ async function start(list: Answer[] = []): Promise<void> {
     models: () => [listed],
   };
   const parts = { directory, client: { probe } };
-  const rest = { incidents: {}, metrics: {}, cover: { room: () => 1 }, logger };
+  const rest = { incidents: {}, observations: new Observations(), metrics: {}, cover: { room: () => 1 }, logger };
   pool = new WorkerPool({ ...parts, ...rest } as never, { jobsPerWorker: 4, misconductRestMs: 1_000 });
   await pool.start();
 }

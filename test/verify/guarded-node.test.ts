@@ -25,7 +25,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 const COMMANDS: [name: string, script: string, args: (url: string) => string[], said: RegExp][] = [
   ["deploy", "scripts/deploy.ts", () => [], /no node answers at RPC_URL \(127\.0\.0\.1:\d+\)/],
-  ["operator", "scripts/operator.ts", () => ["models", "list"], /no node answers at 127\.0\.0\.1:\d+/],
+  ["operator", "operator/main.ts", () => ["models", "list"], /no node answers at 127\.0\.0\.1:\d+/],
   [
     "verify-job",
     "verify/main.ts",

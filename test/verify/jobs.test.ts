@@ -75,8 +75,8 @@ describe("an honest job", () => {
     expect(output).toContain("12 credits were charged: the price of 3000 output tokens");
     expect(output).toContain("4 credits came back: charge and return sum to the 16 locked");
     expect(output).toContain(`worker ${workerKey.address} signed the proof`);
-    expect(output).toContain("108000 token units went to the worker");
-    expect(output).toContain("12000 token units went to the treasury");
+    expect(output).toContain("0.108 USDG went to the worker");
+    expect(output).toContain("0.012 USDG went to the treasury");
     expect(output).toContain("the text is the one the worker signed");
     expect(output).not.toContain("FAILS");
     expect(output).toMatch(/All \d+ checks hold/);
@@ -167,6 +167,6 @@ describe("a range of blocks", () => {
     expect(code).toBe(0);
     expect(report.jobs).toMatchObject({ settled: 1 });
     const { says } = report.checks.find(({ id }: { id: string }) => id === "tokens.surplus");
-    expect(says).toBe("12345 token units were sent to the escrow without a deposit");
+    expect(says).toBe("0.012345 USDG were sent to the escrow without a deposit");
   });
 });

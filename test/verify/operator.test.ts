@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { type Address, type Hex, keccak256, toBytes, toHex } from "viem";
 import { generatePrivateKey, mnemonicToAccount, privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { runOperator } from "../../operator/main.ts";
 import { answerHash } from "../../protocol/answer-hash.ts";
 import { newJobId, toApiJobId } from "../../protocol/job-id.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
-import { runOperator } from "../../scripts/operator.ts";
 import { mined } from "../support/mined.ts";
 import { run } from "./support/cli.ts";
 import { MODEL, type Protocol, people, startProtocol, workerKey } from "./support/protocol.ts";
@@ -90,9 +90,9 @@ async function decided(command: string): Promise<void> {
 
 describe("the command line", () => {
   it("explains itself, and says what is wrong with status 2", async () => {
-    const help = await run("scripts/operator.ts", ["--help"]);
+    const help = await run("operator/main.ts", ["--help"]);
     expect(help).toMatchObject({ code: 0, output: expect.stringContaining("disputes vote <job id>") });
-    const wrong = await run("scripts/operator.ts", ["models", "drop", "qwen3-8b"], p.chain.env);
+    const wrong = await run("operator/main.ts", ["models", "drop", "qwen3-8b"], p.chain.env);
     expect(wrong).toMatchObject({ code: 2, output: expect.stringContaining('there is no command "models drop"') });
   });
 

@@ -2,6 +2,7 @@
 import { type Abi, encodeFunctionData, type Hex, toHex } from "viem";
 import { generatePrivateKey, mnemonicToAccount, privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { runOperator } from "../../operator/main.ts";
 import { answerHash } from "../../protocol/answer-hash.ts";
 import { type Delivery, deliveryTypes, withDelivery } from "../../protocol/delivery.ts";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
@@ -9,7 +10,6 @@ import { toApiJobId } from "../../protocol/job-id.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
 import { compactSignature, escrowDomain } from "../../protocol/messages.ts";
 import { OPERATOR } from "../../scripts/dev/wallets.ts";
-import { runOperator } from "../../scripts/operator.ts";
 import { verifyJson } from "./support/cli.ts";
 import { ANSWER, type Protocol, people, type Sender, startProtocol, workerKey } from "./support/protocol.ts";
 

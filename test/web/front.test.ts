@@ -41,7 +41,7 @@ async function drawPictures({ visitor }: { visitor: Visitor }): Promise<void> {
   await page.locator(".playground").screenshot({ path: PLAYGROUND });
   await page.getByRole("link", { name: "See the verdict on this job" }).click();
   await page.setViewportSize({ width: 1080, height: 960 });
-  await visitor.sees("Dispute closes");
+  await visitor.sees("The wallet can dispute until");
   await page.mouse.move(0, 0);
   await page.screenshot({ path: VERDICT, clip: { x: 16, y: 70, width: 1048, height: 790 } });
   for (const picture of [PLAYGROUND, VERDICT]) expect(statSync(picture).size).toBeLessThan(120_000);

@@ -316,16 +316,16 @@ describe("a person's way through", () => {
   it("is told when the time for a dispute is over, and how long it lasts before", async () => {
     const { jobId: latest } = await complete(apiKey);
     await visitor.go(`/jobs/${latest}`);
-    await visitor.sees(/Time left: [01]:\d\d/);
+    await visitor.sees(/The service does it for you for another [01]:\d\d/);
     await visitor.page
-      .locator(".step", { hasText: "Dispute closes" })
+      .locator(".step", { hasText: "The wallet can dispute until" })
       .getByText(/^in [01]:\d\d$/)
       .waitFor();
     await elsewhere.page.clock.setFixedTime(Date.now() + 600_000);
     await elsewhere.go(`/jobs/${latest}`);
     await elsewhere.sees("The time to dispute this charge is over.");
     await elsewhere.page
-      .locator(".step.done", { hasText: "Dispute closes" })
+      .locator(".step.done", { hasText: "The wallet can dispute until" })
       .getByText("over", { exact: true })
       .waitFor();
     expect(await elsewhere.page.getByRole("button", { name: "Dispute…" }).count()).toBe(0);

@@ -261,8 +261,22 @@ describe("what goes wrong with", () => {
       await visitor.sees("This could not be read");
       expect(await visitor.page.getByRole("alert").count()).toBe(1);
       await visitor.page.unroute("**/app/api/**");
-      await visitor.press("Try again");
       await visitor.sees("No jobs yet");
+      await visitor.page.getByRole("alert").waitFor({ state: "detached" });
+    });
+
+    it("that hangs is told after ten seconds, and the page goes on by itself", async ({ visitor }) => {
+      const held: (() => void)[] = [];
+      await visitor.page.route("**/app/api/models", async (route) => {
+        await new Promise<void>((resolve) => held.push(resolve));
+        await route.continue().catch(() => {}); // the page has given this request up
+      });
+      await visitor.go("/models");
+      await visitor.sees("The service has not answered for 10 seconds.");
+      await visitor.page.unroute("**/app/api/models");
+      for (const release of held) release();
+      await visitor.page.getByRole("row", { name: /qwen3/ }).first().waitFor();
+      await visitor.page.getByRole("alert").waitFor({ state: "detached" });
     });
 
     it("is missed by a device that is offline: the page says so, and goes on by itself", async ({ open }) => {
@@ -320,7 +334,14 @@ describe("what goes wrong with", () => {
       const nowhere = await visitor.page.goto(`${stack.info.app_url}/nowhere`);
       expect(nowhere?.status()).toBe(404);
       await visitor.sees("No such page");
-      await visitor.page.getByRole("link", { name: "Go to the front page" }).click();
+      await visitor.page
+        .locator("main")
+        .getByRole("button", { name: /^Job, transaction, address/ })
+        .click();
+      await visitor.page.getByRole("dialog").getByRole("combobox").fill("qwen");
+      await visitor.page.getByRole("option").first().waitFor();
+      await visitor.page.keyboard.press("Escape");
+      await visitor.page.getByRole("link", { name: "go to the front page" }).click();
       await visitor.sees("The charge, live");
       await visitor.page.setViewportSize({ width: 390, height: 844 });
       const over = () => visitor.page.evaluate("document.documentElement.scrollWidth - window.innerWidth");

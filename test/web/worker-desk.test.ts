@@ -14,8 +14,8 @@ import {
 } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { describe, expect } from "vitest";
+import { DEV_OWNER } from "../../operator/register-workers.ts";
 import { workerRegistryAbi } from "../../protocol/generated/abi.ts";
-import { DEV_OWNER } from "../../scripts/operator/register-workers.ts";
 import { chat } from "../support/api-client.ts";
 import { type ChainReader, chainReader } from "../support/chain-reader.ts";
 import { Client, openStore } from "../support/client.ts";

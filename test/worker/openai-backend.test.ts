@@ -324,6 +324,26 @@ describe("a model server with room for two requests", () => {
     expect([names, text]).toEqual([["acknowledged", "delta", "completed"], "ok"]);
   });
 
+  it("that is full when the client has left keeps no ended job waiting: its answer is empty", async () => {
+    const refused = Promise.withResolvers<void>();
+    peer.play(async (res) => {
+      // The job is taken by then.
+      await new Promise((resolve) => setTimeout(resolve, 3_000));
+      res.writeHead(503, { "retry-after": "20" }).end(() => refused.resolve());
+    });
+    const job = await lockJob(chain, worker);
+    const running = dispatch(worker, job);
+    await refused.promise;
+    await until("it waits", async () => (await daemon.health())["queued"] === 1);
+    const requests = peer.requests.length;
+    expect(await endJob(chain, worker, job, gateway)).toBe(204);
+    const { names, completed } = await running;
+    expect([names, completed?.completion.proofHash]).toEqual([["acknowledged", "completed"], answerHash("")]);
+    expect(completed).toMatchObject({ finish_reason: "length", completion: { completionTokens: 0 } });
+    // It did not come to the end of its wait, where it would have been sent again.
+    expect(peer.requests).toHaveLength(requests);
+  });
+
   it("that stays full makes the worker refuse a job as busy, with nothing signed", async () => {
     peer.play((res) => void res.writeHead(503).end());
     expect(await run({ acknowledgeIn: 8 })).toMatchObject({ status: 503, refusal: "busy", names: [] });

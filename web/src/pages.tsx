@@ -1,6 +1,7 @@
 import { type ComponentType, lazy } from "react";
 import { BrowserRouter, Link, Route, Routes } from "react-router";
 import { PATHS } from "../../shared/web-paths.ts";
+import { Search } from "./explorer/search.tsx";
 import { Shell } from "./shell.tsx";
 import { Page } from "./ui/page.tsx";
 import { Unbroken } from "./ui/unbroken.tsx";
@@ -63,8 +64,10 @@ function NotFound() {
   return (
     <Page title="No such page">
       <p>
-        There is nothing at this address. <Link to={PATHS.front}>Go to the front page</Link>.
+        There is nothing at this address. Search for what you meant, or{" "}
+        <Link to={PATHS.front}>go to the front page</Link>.
       </p>
+      <Search />
     </Page>
   );
 }

@@ -163,21 +163,61 @@ function Foot() {
   );
 }
 
-/** What failed to be read because the service is out of reach, and since when the page shows what it read before. */
-function outageOf(cache: QueryCache): string | null {
-  const failed = cache.getAll().filter((query) => query.isActive() && isOutage(query.state.error));
-  if (failed.length === 0) return null;
-  const read = failed.map(({ state }) => state.dataUpdatedAt).filter((at) => at > 0);
-  const old = read.length === 0 ? "" : ` What you see is from ${moment(new Date(Math.min(...read)).toISOString())}.`;
-  return `${failed[0]?.state.error?.message}${old}`;
+/** A query that failed during an outage is asked again this often, until it is answered. */
+const AGAIN_MS = 5_000;
+
+/** What the pages could not read because of an outage, by query: it stays from the failure until that query is answered. */
+class Outages {
+  readonly #failed = new Map<string, string>();
+  readonly #cache: QueryCache;
+
+  constructor(cache: QueryCache) {
+    this.#cache = cache;
+  }
+
+  /** Follows the cache; returns what ends that. */
+  follow = (changed: () => void): (() => void) =>
+    this.#cache.subscribe(
+      notifyManager.batchCalls((event) => {
+        const { queryHash } = event.query;
+        if (event.type === "updated") {
+          if (event.action.type === "success") this.#failed.delete(queryHash);
+          if (event.action.type !== "error") return changed();
+          if (isOutage(event.action.error)) this.#failed.set(queryHash, event.action.error.message);
+          else this.#failed.delete(queryHash);
+        } else if (event.type === "removed") this.#failed.delete(queryHash);
+        changed();
+      }),
+    );
+
+  /** The queries of this page that failed. */
+  active = () =>
+    [...this.#failed.keys()].flatMap((hash) => this.#cache.get(hash) ?? []).filter((one) => one.isActive());
+
+  /** What failed, and how old what the page shows is; null while nothing failed. */
+  text = (): string | null => {
+    const failed = this.active();
+    if (failed[0] === undefined) return null;
+    const read = failed.map(({ state }) => state.dataUpdatedAt).filter((at) => at > 0);
+    const old = read.length === 0 ? "" : ` What you see is from ${moment(new Date(Math.min(...read)).toISOString())}.`;
+    return `${this.#failed.get(failed[0].queryHash)}${old}`;
+  };
 }
 
-/** Says so once for the whole page when the service does not answer. */
+/** Says so once for the whole page when the service does not answer, and asks again until it does. */
 function Outage() {
   const client = useQueryClient();
-  const cache = client.getQueryCache();
-  const subscribe = useCallback((changed: () => void) => cache.subscribe(notifyManager.batchCalls(changed)), [cache]);
-  const text = useSyncExternalStore(subscribe, () => outageOf(cache));
+  const [outages] = useState(() => new Outages(client.getQueryCache()));
+  const text = useSyncExternalStore(outages.follow, outages.text);
+  const again = useCallback(() => {
+    for (const query of outages.active()) if (query.state.fetchStatus === "idle") void query.fetch().catch(() => {}); // told above
+  }, [outages]);
+  const isOut = text !== null;
+  useEffect(() => {
+    if (!isOut) return;
+    const timer = setInterval(again, AGAIN_MS);
+    return () => clearInterval(timer);
+  }, [isOut, again]);
   // A page at rest asks for nothing: what it shows is told to be old when the network goes.
   useEffect(() => {
     const ask = () => void client.refetchQueries({ type: "active", stale: true });
@@ -185,12 +225,8 @@ function Outage() {
     return () => removeEventListener("offline", ask);
   }, [client]);
   if (text === null) return null;
-  const again = () => client.refetchQueries({ type: "active", predicate: ({ state }) => isOutage(state.error) });
   return (
-    <Failure
-      told={{ title: "Service out of reach", text }}
-      actions={<Button onClick={() => void again()}>Try again</Button>}
-    />
+    <Failure told={{ title: "Service out of reach", text }} actions={<Button onClick={again}>Try again</Button>} />
   );
 }
 

@@ -1,12 +1,15 @@
 import type { Readable } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { SpanKind } from "@opentelemetry/api";
-import { Agent, type Dispatcher, request as send } from "undici";
+import { Agent, type Dispatcher } from "undici";
 import type { ChatRequest } from "../../protocol/dispatch.ts";
+import { readBounded, readStart } from "../../shared/bounded-body.ts";
+import { KeptConnections } from "../../shared/kept-connections.ts";
 import { kindOf, markFailed, startSpan, traceHeaders } from "../../shared/tracing.ts";
+import { baseUrlOf, rootOf } from "../model-servers.ts";
 import { AnswerReader } from "./answer-reader.ts";
 import { type Backend, BackendError, type Counting, type Pieces } from "./backend.ts";
-import { type ServedModel, ServerContext } from "./server-context.ts";
+import { type ListedModel, ServerContext } from "./server-context.ts";
 import { faultOf } from "./server-fault.ts";
 import { adapted, bodyOf, OWN_FIELDS, type OwnField, serverRequest } from "./server-request.ts";
 
@@ -24,27 +27,20 @@ const ERROR_BYTES = 16_384;
 /** Read of lists and counts: the tokens of a large prompt, one number each. */
 const DOCUMENT_BYTES = 16 * 1024 * 1024;
 
-/** Errors of a connection that the server had closed before it saw the request, or closed instead of an answer. */
-const DROPPED = new Set(["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);
-
 /** Any server that speaks `POST {baseUrl}/chat/completions`: vLLM, SGLang, llama-server, Ollama, TGI, LM Studio and their like. Reasoning that such a server parses is told apart from the answer. */
 export class OpenAiBackend implements Backend {
   readonly name: string;
   readonly #baseUrl: string;
   readonly #root: string;
   readonly #key: string | null;
-  readonly #agent: Agent;
-  /** Connections that are used once. */
-  readonly #fresh: Agent;
+  readonly #connections: KeptConnections;
   readonly #context: ServerContext;
   /** What the server does not know, by its own words. */
   readonly #unknown = new Set<OwnField>();
 
   constructor({ baseUrl, key, connections }: OpenAiOptions) {
-    const given = baseUrl.replace(/\/+$/, "");
-    // People name a server by its host and port, too.
-    this.#baseUrl = new URL(given).pathname === "/" ? `${given}/v1` : given;
-    this.#root = this.#baseUrl.replace(/\/v1$/, "");
+    this.#baseUrl = baseUrlOf(baseUrl);
+    this.#root = rootOf(this.#baseUrl);
     this.#key = key;
     this.name = new URL(baseUrl).host;
     const options = {
@@ -53,10 +49,10 @@ export class OpenAiBackend implements Backend {
       // A long prompt on a busy server keeps the first byte waiting; the job's own deadline ends the wait sooner.
       headersTimeout: 150_000,
       bodyTimeout: 150_000,
+      // uvicorn and llama-server close a connection that was idle for 5 s.
+      keepAliveTimeout: 4_000,
     };
-    // uvicorn and llama-server close a connection that was idle for 5 s.
-    this.#agent = new Agent({ ...options, keepAliveTimeout: 4_000 });
-    this.#fresh = new Agent({ ...options, pipelining: 0 });
+    this.#connections = new KeptConnections(({ pipelining }) => new Agent({ ...options, pipelining }));
     this.#context = new ServerContext(
       (path, body, signal) => this.#document(body === undefined ? "GET" : "POST", this.#root + path, signal, body),
       (signal) => this.#list(signal),
@@ -136,10 +132,10 @@ export class OpenAiBackend implements Backend {
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#agent.destroy(), this.#fresh.destroy()]);
+    await this.#connections.close();
   }
 
-  async #list(signal: AbortSignal): Promise<ServedModel[]> {
+  async #list(signal: AbortSignal): Promise<ListedModel[]> {
     const { data } = Object(await this.#document("GET", `${this.#baseUrl}/models`, signal));
     if (!Array.isArray(data)) throw new BackendError("the model server's model list is not in the OpenAI format");
     return data.filter((model) => typeof Object(model).id === "string");
@@ -157,58 +153,33 @@ export class OpenAiBackend implements Backend {
       return null;
     }
     try {
-      return JSON.parse(await textOf(response.body, DOCUMENT_BYTES));
+      return JSON.parse((await readBounded(response.body, DOCUMENT_BYTES)).toString("utf8"));
     } catch {
       return null;
     }
   }
 
-  /** Sends a request, once more on a new connection if the server drops it before a byte of the answer: it may have closed an idle one just then. */
-  async #send(question: Question, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
+  async #send({ method, url, body, trace }: Question, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
+    const headers: Record<string, string> = { ...trace, accept: "text/event-stream, application/json" };
+    if (body !== undefined) headers["content-type"] = "application/json";
+    if (this.#key !== null) headers["authorization"] = `Bearer ${this.#key}`;
     try {
-      return await this.#sendBy(this.#agent, question, signal).catch((error: unknown) => {
-        if (signal.aborted || !DROPPED.has(String(Object(error).code))) throw error;
-        return this.#sendBy(this.#fresh, question, signal);
-      });
+      const { response } = await this.#connections.send(url, { method, headers, body: body ?? null, signal });
+      // The code that reads the body gets its errors. Destroying a body that nobody reads must not bring the process down.
+      response.body.on("error", () => undefined);
+      return response;
     } catch (error) {
       if (signal.aborted) throw error;
       throw new BackendError("the model server cannot be reached", { cause: error });
     }
-  }
-
-  async #sendBy(
-    dispatcher: Agent,
-    { method, url, body, trace }: Question,
-    signal: AbortSignal,
-  ): Promise<Dispatcher.ResponseData> {
-    const headers: Record<string, string> = { ...trace, accept: "text/event-stream, application/json" };
-    if (body !== undefined) headers["content-type"] = "application/json";
-    if (this.#key !== null) headers["authorization"] = `Bearer ${this.#key}`;
-    const response = await send(url, { method, headers, body: body ?? null, signal, dispatcher });
-    // Whoever reads the body gets its errors; destroying one that nobody reads must not bring the process down.
-    response.body.on("error", () => undefined);
-    return response;
   }
 }
 
 /** The error that a reply other than 200 stands for. */
 async function refusal({ statusCode: status, headers, body }: Dispatcher.ResponseData): Promise<BackendError> {
   const retryAfter = headers["retry-after"];
-  const text = await textOf(body, ERROR_BYTES).catch(() => "");
+  const text = (await readStart(body, ERROR_BYTES)).toString("utf8");
   return faultOf({ status, retryAfter: typeof retryAfter === "string" ? retryAfter : null, body: text });
-}
-
-/** The first bytes of a body as text. The rest is not read. */
-async function textOf(body: Readable, limit: number): Promise<string> {
-  const parts: Buffer[] = [];
-  let size = 0;
-  for await (const part of body) {
-    parts.push(part as Buffer);
-    size += (part as Buffer).length;
-    // Leaving the loop destroys the body.
-    if (size > limit) break;
-  }
-  return Buffer.concat(parts).toString("utf8");
 }
 
 /** Takes the rest of a response that has nothing more to say, so that its connection can be used again; one that goes on is cut. */

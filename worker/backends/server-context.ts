@@ -8,9 +8,9 @@ import { ContextExceeded, type Counting, estimatePrompt } from "./backend.ts";
  */
 export type Ask = (path: string, body: unknown, signal: AbortSignal) => Promise<unknown>;
 /** A model as the server's list has it. */
-export type ServedModel = { id: string } & Record<string, unknown>;
+export type ListedModel = { id: string } & Record<string, unknown>;
 /** The server's list of models. */
-export type List = (signal: AbortSignal) => Promise<ServedModel[]>;
+export type List = (signal: AbortSignal) => Promise<ListedModel[]>;
 type Messages = ChatRequest["messages"];
 
 /** A way to have a conversation counted, with the server's template. */
@@ -39,7 +39,7 @@ const WAYS: readonly Way[] = [
 ];
 
 /** Ollama's names have a tag, and what is in its own library says so. */
-const isOllamas = ({ id, owned_by }: ServedModel): boolean => owned_by === "library" || /:[^/:]+$/.test(id);
+const isOllamas = ({ id, owned_by }: ListedModel): boolean => owned_by === "library" || /:[^/:]+$/.test(id);
 
 const countOf = (value: unknown) => (Number.isSafeInteger(value) && (value as number) > 0 ? (value as number) : null);
 const lengthOf = (value: unknown) => (Array.isArray(value) && value.length > 0 ? value.length : null);
@@ -77,7 +77,7 @@ export class ServerContext {
   }
 
   /** Reads the server's list of models, what it says of them, and how it counts. Rejects if there is no list. */
-  async read(signal: AbortSignal): Promise<ServedModel[]> {
+  async read(signal: AbortSignal): Promise<ListedModel[]> {
     const models = await this.#readWindows(signal);
     for (const { id } of models.slice(0, 1)) await this.#count(id, [{ role: "user", content: "Hello" }], signal);
     return models;
@@ -116,7 +116,7 @@ export class ServerContext {
   }
 
   /** Notes what the server holds of each model: vLLM and SGLang, llama-server, LM Studio and others each name it otherwise. */
-  async #readWindows(signal: AbortSignal): Promise<ServedModel[]> {
+  async #readWindows(signal: AbortSignal): Promise<ListedModel[]> {
     this.#readAt = Date.now();
     const models = await this.#list(signal);
     for (const { id, meta, max_model_len, loaded_context_length, context_length, context_window } of models) {

@@ -107,6 +107,14 @@ export type Ends = { cut: AbortSignal; end?: AbortSignal };
 /** `reasoned`: characters of reasoning beside the answer. */
 export type Generated = { answer: Answer; usage: Usage; finishReason: FinishReason; reasoned: number };
 
+/** The answer to a request whose client left before the model server had room for it. */
+export const emptyAnswer = ({ messages }: ChatRequest): Generated => ({
+  answer: new Answer(),
+  usage: { promptTokens: estimatePrompt(messages), completionTokens: 0 },
+  finishReason: "length",
+  reasoned: 0,
+});
+
 /** No token of any tokenizer in use is longer; an answer with more characters than this a token is a broken server's. */
 const CHARACTERS_PER_TOKEN = 256;
 
@@ -202,7 +210,7 @@ export class Generation {
     }
   }
 
-  /** Lets go of the model server; its abort signal must have fired. */
+  /** Lets go of the model server. A piece that is awaited must have come, or the abort signal have fired: the end waits for it. */
   async cancel(): Promise<void> {
     // The abort itself comes back as an error here; it was asked for.
     await this.#pieces.return().catch(() => undefined);

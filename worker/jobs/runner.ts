@@ -24,7 +24,7 @@ import type { Identity } from "../keys.ts";
 import { type EventStream, Refusal } from "../reply.ts";
 import type { SettlementWatcher } from "../settlement.ts";
 import type { CompletionStore, Papers } from "../store.ts";
-import { type Answer, type Ends, type Generated, Generation, JobError, type Send } from "./answer.ts";
+import { type Answer, type Ends, emptyAnswer, type Generated, Generation, JobError, type Send } from "./answer.ts";
 import { AssignmentChecks, CLOCK_SKEW, type Gateway } from "./checks.ts";
 import { Slots } from "./slots.ts";
 
@@ -107,7 +107,7 @@ export class JobRunner {
     try {
       if (this.#parts.store.isTaken(jobId)) throw alreadyTaken();
       const until = AbortSignal.any([stream.left, expiry(acknowledgeBy)]);
-      await this.#slots.enter(() => until);
+      await this.#slots.enter(until);
       let isDone = false;
       try {
         const log = this.#parts.log.child({ jobId, attempt, model: dispatch.model });
@@ -171,13 +171,11 @@ export class JobRunner {
     const patience = AbortSignal.timeout(TRIAL_MS);
     try {
       // A trial that waited in vain says nothing of the model.
-      await this.#slots
-        .enter(() => patience)
-        .catch((error: unknown) => {
-          throw patience.aborted
-            ? new Refusal(RefusalCode.Busy, "no slot was free for a trial", { cause: error })
-            : error;
-        });
+      await this.#slots.enter(patience).catch((error: unknown) => {
+        throw patience.aborted
+          ? new Refusal(RefusalCode.Busy, "no slot was free for a trial", { cause: error })
+          : error;
+      });
       const over = AbortSignal.timeout(TRIAL_MS);
       try {
         const question = { ...TRIAL, messages: [...TRIAL.messages] };
@@ -264,12 +262,19 @@ export class JobRunner {
       if (failure === null) return generation;
       if (!(failure instanceof ServerBusy)) throw refusalOf(failure);
       log.debug({ retryAfterMs: failure.retryAfterMs, running: this.#slots.running }, "the model server is full");
-      await this.#slots.refused(failure.retryAfterMs, { isAgain, until });
+      if (!(await this.#slots.refused(failure.retryAfterMs, { isAgain, until }))) {
+        throw new Refusal(RefusalCode.Busy, "the model server had no room in time; route the job elsewhere");
+      }
     }
   }
 
-  /** Hands out an answer. A model server that says late that it is full gets the job again, as long as nothing of the answer is out. */
-  async #drain({ begin, abort }: Run, first: Generation, send: Send, ends: Ends): Promise<Generated> {
+  /**
+   * Hands out an answer. A model server that says late that it is full gets the job again, as long as nothing of the answer is out. When the gateway
+   * ends the job while it waits for room, the answer is empty.
+   */
+  async #drain(run: Run, first: Generation, send: Send, ends: Required<Ends>): Promise<Generated> {
+    const { dispatch, begin, abort } = run;
+    const until = AbortSignal.any([abort.signal, ends.end]);
     let hasBegun = false;
     const note: Send = (kind, text) => {
       hasBegun = true;
@@ -279,8 +284,11 @@ export class JobRunner {
       try {
         return await generation.drain(note, ends);
       } catch (error) {
+        await generation.cancel();
         if (hasBegun || !(error instanceof ServerBusy)) throw error;
-        await this.#slots.refused(error.retryAfterMs, { isAgain, until: abort.signal });
+        const mayGoOn = await this.#slots.refused(error.retryAfterMs, { isAgain, until });
+        if (ends.end.aborted) return emptyAnswer(dispatch.request);
+        if (!mayGoOn) throw error;
       }
     }
   }

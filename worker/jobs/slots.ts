@@ -52,11 +52,11 @@ export class Slots {
     return this.#queueLimit;
   }
 
-  /** Takes a slot, waiting for one if need be. A wait ends with the signal of `until`. Throws a Refusal. */
-  async enter(until: () => AbortSignal): Promise<void> {
+  /** Takes a slot, waiting for one if need be, but not after `until` fires. Throws a Refusal. */
+  async enter(until: AbortSignal): Promise<void> {
     if (this.#closed) throw draining();
     if (this.#used < this.#limit) this.#used++;
-    else await this.#wait(until());
+    else await this.#wait(until);
   }
 
   /** Gives a slot back. It goes to the next in line without becoming free in between; jobs that the model server refused come first. */
@@ -77,26 +77,25 @@ export class Slots {
   }
 
   /**
-   * The model server has no room for a job that has a slot. Resolves when it may be sent again: another job has ended, or `ms` are over. Throws a
-   * Refusal when `until` fires before. A job that was sent again says nothing of the number of places: the server may not have noticed the end of
-   * the job before it yet.
+   * The model server has no room for a job that has a slot. Resolves to true when the job may be sent again: another job has ended, or `ms` are
+   * over; to false when `until` fires before. A job that was sent again says nothing of the number of places: the server may not have noticed the
+   * end of the job before it yet.
    */
-  async refused(ms: number, { isAgain, until }: { isAgain: boolean; until: AbortSignal }): Promise<void> {
+  async refused(ms: number, { isAgain, until }: { isAgain: boolean; until: AbortSignal }): Promise<boolean> {
+    if (until.aborted) return false;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#refused.add(resolve);
     // A server that refuses the only job has no room for other reasons: it loads its model, or has clients of its own.
     if (this.running > 0 && !isAgain) this.#limit = Math.min(this.#limit, this.running);
     this.#growAt = Date.now() + GROW_AFTER_MS;
     const timer = setTimeout(resolve, ms);
-    until.addEventListener("abort", () => resolve(), { once: true });
-    try {
-      if (!until.aborted) await promise;
-    } finally {
-      clearTimeout(timer);
-      this.#refused.delete(resolve);
-    }
-    if (until.aborted)
-      throw new Refusal(RefusalCode.Busy, "the model server had no room in time; route the job elsewhere");
+    const giveUp = () => resolve();
+    until.addEventListener("abort", giveUp);
+    await promise;
+    clearTimeout(timer);
+    until.removeEventListener("abort", giveUp);
+    this.#refused.delete(resolve);
+    return !until.aborted;
   }
 
   /** Refuses all further jobs and those that wait. */
@@ -120,8 +119,8 @@ export class Slots {
     };
     this.#queue.push(waiting);
     if (signal.aborted) giveUp();
-    else signal.addEventListener("abort", giveUp, { once: true });
-    await promise;
+    signal.addEventListener("abort", giveUp);
+    await promise.finally(() => signal.removeEventListener("abort", giveUp));
   }
 }
 

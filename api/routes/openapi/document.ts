@@ -1,4 +1,12 @@
 import type { z } from "zod";
+import { EVENT_NAMES, EVENTS, type EventName, envelopeSchema } from "../../../webhooks/events.ts";
+import {
+  createdWebhookSchema,
+  deletedWebhookSchema,
+  newWebhookSchema,
+  webhookListSchema,
+  webhookSchema,
+} from "../../../webhooks/receivers.ts";
 import { chunkSchema, completionSchema } from "../../schemas/completion.ts";
 import { errorSchema } from "../../schemas/error.ts";
 import {
@@ -10,14 +18,6 @@ import {
   modelSchema,
   statementSchema,
 } from "../../schemas/resources.ts";
-import { EVENT_NAMES, EVENTS, type EventName, envelopeSchema } from "../../webhooks/events.ts";
-import {
-  createdWebhookSchema,
-  deletedWebhookSchema,
-  newWebhookSchema,
-  webhookListSchema,
-  webhookSchema,
-} from "../../webhooks/receivers.ts";
 import { chatRequestSchema } from "../chat-request.ts";
 import { disputeBodySchema, disputeSchema } from "../dispute.ts";
 import { jobsQuerySchema } from "../jobs.ts";

@@ -5,8 +5,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { urlContext } from "../../../api/db/upkeep.ts";
 import { Metrics } from "../../../api/observe/metrics.ts";
 import { guardedClient } from "../../../api/outbound/endpoint.ts";
-import { DeliveryDispatcher } from "../../../api/webhooks/deliveries.ts";
 import { Cipher } from "../../../shared/cipher.ts";
+import { DeliveryDispatcher } from "../../../webhooks/deliveries.ts";
 import { ownDatabase } from "../../support/database.ts";
 import { Receiver } from "../../support/receiver.ts";
 

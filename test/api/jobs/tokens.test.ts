@@ -45,7 +45,6 @@ describe("the token budget of a request", () => {
   /** What the window leaves beside the long text and its template. */
   const left = 32_768 - 2_000 - 8;
   it.each([
-    ["is 2,000 output tokens when the client names none", "Hello", undefined, 2_000],
     ["is what the client asks for, while the window has room", "Hello", 30_000, 30_000],
     ["is what the window leaves beside the text and its template, at most", long, 32_000, left],
     ["is all that the window leaves, to the token", long, left, left],
@@ -112,7 +111,7 @@ describe("the token budget of a request", () => {
   it("does not exist for text far beyond any window, which is not counted", async () => {
     const unused = { count: () => expect.unreachable() } as unknown as TokenCounter;
     const messages = say("x".repeat(4_000_000));
-    const prompt = { wallet: "0x01", messages, requested: undefined, contextWindow: 32_768, serverWindow: null };
+    const prompt = { wallet: "0x01", messages, requested: 100, contextWindow: 32_768, serverWindow: null };
     expect((await tokenBudget(unused, prompt, STAYS)).fits).toBe(false);
   });
 });

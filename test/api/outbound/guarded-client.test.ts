@@ -5,7 +5,7 @@
 import { createServer, type Socket } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { guardedClient } from "../../../api/outbound/endpoint.ts";
-import { attempt } from "../../../api/webhooks/attempt.ts";
+import { attempt } from "../../../webhooks/attempt.ts";
 
 const OK = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
 

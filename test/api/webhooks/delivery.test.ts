@@ -1,6 +1,8 @@
 /** How events are delivered: attempts and their times, receivers of every kind, the log and its replay. */
+import type { ServerResponse } from "node:http";
 import { createServer, type Server } from "node:net";
 import { expect, it } from "vitest";
+import { freePort } from "../../../scripts/dev/ports.ts";
 import {
   type DeliveryObject,
   deliveriesQuerySchema,
@@ -8,9 +10,8 @@ import {
   listDeliveries,
   replayDeliveries,
   replayDelivery,
-} from "../../../api/webhooks/delivery-log.ts";
-import { enableWebhook, type WebhookObject } from "../../../api/webhooks/receivers.ts";
-import { freePort } from "../../../scripts/dev/ports.ts";
+} from "../../../webhooks/delivery-log.ts";
+import { enableWebhook, type WebhookObject } from "../../../webhooks/receivers.ts";
 import { eventually } from "../../support/api-client.ts";
 import { Client } from "../../support/client.ts";
 import { untilIndexed } from "../../support/indexed.ts";
@@ -227,7 +228,12 @@ it("replays make a delivery's log no longer than a hundred attempts, which are r
 });
 
 it("a range that is due already is not written again by a repeated replay", async () => {
-  const webhook = await client.webhook("https://example.com/due", ["job.failed"]);
+  // Its receiver keeps the attempt open until the test has ended, so the delivery stays due or under way.
+  const held: ServerResponse[] = [];
+  const webhook = await client.webhook(
+    receiver.url("/due", (response) => void held.push(response)),
+    ["job.failed"],
+  );
   await pool.query(
     `WITH made AS (INSERT INTO webhook_event VALUES ('evt_due_' || $1, 'job.failed', now(), '{"data":{}}') RETURNING id)
      INSERT INTO webhook_delivery (webhook_id, event_id, status, next_attempt_at) SELECT $1, id, 'pending', now() + interval '1 hour' FROM made`,
@@ -237,6 +243,7 @@ it("a range that is due already is not written again by a repeated replay", asyn
   expect(await replay()).toEqual({ replayed: 1, has_more: false });
   expect(await replay()).toEqual({ replayed: 0, has_more: false });
   await client.api.request("DELETE", `/v1/webhooks/${webhook.id}`);
+  for (const response of held) response.end();
 });
 
 it("a slow receiver has ten seconds, and delays nobody else", async () => {

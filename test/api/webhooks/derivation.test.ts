@@ -3,9 +3,9 @@ import { pino } from "pino";
 import type { Address } from "viem";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openDatabase } from "../../../api/db/pool.ts";
-import { pruneLog } from "../../../api/webhooks/delivery-log.ts";
-import { EVENT_NAMES, type EventName, envelopeSchema } from "../../../api/webhooks/events.ts";
 import { toApiJobId } from "../../../protocol/job-id.ts";
+import { pruneLog } from "../../../webhooks/delivery-log.ts";
+import { EVENT_NAMES, type EventName, envelopeSchema } from "../../../webhooks/events.ts";
 import { everything } from "../../indexer/support/everything.ts";
 import type { Indexer } from "../../indexer/support/indexer.ts";
 import { Stage } from "../../indexer/support/stage.ts";
@@ -227,6 +227,10 @@ it("several gateways at once make each delivery once and send it once", async ()
     await protocol.send(protocol.client, protocol.call("Stablecoin", "approve", InferenceEscrow, 40_000_000n));
     for (let i = 0; i < 40; i += 1)
       await protocol.send(protocol.client, protocol.call("InferenceEscrow", "deposit", 100, 1));
+    await eventually(
+      async () => ids("/shared"),
+      ({ length }) => length >= 40,
+    );
     await quiet();
     expect(ids("/shared")).toHaveLength(40);
     expect(new Set(ids("/shared")).size).toBe(40);

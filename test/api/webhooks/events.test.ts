@@ -1,8 +1,8 @@
 /** What a wallet's webhooks are told of its jobs and its credits, and who is told. */
 import Stripe from "stripe";
 import { beforeAll, describe, expect, it } from "vitest";
-import { EVENTS, type EventName, envelopeSchema } from "../../../api/webhooks/events.ts";
-import { setLowCreditThreshold } from "../../../api/webhooks/receivers.ts";
+import { EVENTS, type EventName, envelopeSchema } from "../../../webhooks/events.ts";
+import { setLowCreditThreshold } from "../../../webhooks/receivers.ts";
 import { chat, eventually } from "../../support/api-client.ts";
 import { Client } from "../../support/client.ts";
 import type { Received } from "../../support/receiver.ts";

@@ -1,10 +1,10 @@
 /** What an owner does with a webhook while it runs: tests it, changes it, gives it another secret, and sees how it fares. */
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { describe, expect, it } from "vitest";
-import { signatureHeader } from "../../../api/webhooks/attempt.ts";
-import type { DeliveryObject } from "../../../api/webhooks/delivery-log.ts";
-import type { EventName } from "../../../api/webhooks/events.ts";
-import type { WebhookObject } from "../../../api/webhooks/receivers.ts";
+import { signatureHeader } from "../../../webhooks/attempt.ts";
+import type { DeliveryObject } from "../../../webhooks/delivery-log.ts";
+import type { EventName } from "../../../webhooks/events.ts";
+import type { WebhookObject } from "../../../webhooks/receivers.ts";
 import { eventually } from "../../support/api-client.ts";
 import { Client } from "../../support/client.ts";
 import { untilIndexed } from "../../support/indexed.ts";

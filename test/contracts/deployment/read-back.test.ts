@@ -3,16 +3,38 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
-import { type Address, encodeFunctionData, type Hex, keccak256, toBytes } from "viem";
+import {
+  type Address,
+  concat,
+  encodeDeployData,
+  encodeFunctionData,
+  erc20Abi,
+  type Hex,
+  keccak256,
+  pad,
+  size,
+  toBytes,
+  toHex,
+} from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
+import { signConsent } from "../../../operator/consent.ts";
 import type { Contracts } from "../../../protocol/deployment.ts";
-import { inferenceEscrowAbi, modelCatalogAbi, protocolTimelockAbi } from "../../../protocol/generated/abi.ts";
+import {
+  arbitrationPanelAbi,
+  inferenceEscrowAbi,
+  modelCatalogAbi,
+  protocolTimelockAbi,
+  serviceTokenAbi,
+  testStablecoinAbi,
+  workerRegistryAbi,
+} from "../../../protocol/generated/abi.ts";
 import { compactSignature } from "../../../protocol/messages.ts";
 import { readConfig } from "../../../scripts/deploy/config.ts";
+import { readHistory } from "../../../scripts/deploy/history.ts";
 import type { ProtocolSettings } from "../../../scripts/deploy/protocol-settings.ts";
 import { checkSettings, checkWiring, DeploymentMismatch } from "../../../scripts/deploy/read-back.ts";
+import { released } from "../../../scripts/deploy/released.ts";
 import { runModule } from "../../../scripts/deploy/run-module.ts";
-import { signConsent } from "../../../scripts/operator/consent.ts";
 import { mined } from "../../support/mined.ts";
 import { someAddress } from "../support/actors.ts";
 import { type Anvil, startAnvil } from "../support/anvil.ts";
@@ -48,16 +70,27 @@ describe("The read-back of a deployment", function () {
   });
 
   /** What is wrong, one finding each; nothing when all is as it must be. */
-  async function findings(wanted: Partial<ProtocolSettings> = {}): Promise<string[]> {
+  async function allFindings(wanted: Partial<ProtocolSettings> = {}, at = contracts): Promise<string[]> {
     try {
-      await checkWiring(chain.client, contracts, settings);
-      await checkSettings(chain.client, { contracts, startBlock: 0 }, { ...settings, ...wanted });
+      const made = { contracts: at, startBlock: 0 };
+      const history = await readHistory(chain.client, made);
+      await checkWiring(chain.client, history, settings);
+      await checkSettings(chain.client, made, history, { ...settings, ...wanted });
       return [];
     } catch (error) {
       expect(error).to.be.instanceOf(DeploymentMismatch);
       return (error as Error).message.split("; ");
     }
   }
+  const isOfHistory = (finding: string) => / emitted | was created with /.test(finding);
+  /** What is wrong with the present state. */
+  const findings = async (wanted: Partial<ProtocolSettings> = {}) =>
+    (await allFindings(wanted)).filter((finding) => !isOfHistory(finding));
+  /** What is wrong with the history; without the words that every such event has. */
+  const history = async (wanted: Partial<ProtocolSettings> = {}) =>
+    (await allFindings(wanted))
+      .filter(isOfHistory)
+      .map((finding) => finding.replace(/ in block \d+, which nothing in the settings explains$/, ""));
 
   async function send(account: typeof OWNER, to: Address, data: Hex): Promise<void> {
     await mined(chain.client, await chain.client.sendTransaction({ account, to, data, chain: null }));
@@ -89,7 +122,7 @@ describe("The read-back of a deployment", function () {
   });
 
   it("finds a deployment as the settings want it", async () => {
-    expect(await findings()).to.deep.equal([]);
+    expect(await allFindings()).to.deep.equal([]);
   });
 
   it("sees an extra gateway, and the operator that it signs for: the attack on a read-back that copied the settings", async () => {
@@ -106,6 +139,11 @@ describe("The read-back of a deployment", function () {
     ]);
     expect(await findings({ operators: [...settings.operators, admin.address] })).to.deep.equal([
       `${gateway.address} is signer of operator 2`,
+    ]);
+    const [who, key] = [admin.address.toLowerCase(), gateway.address.toLowerCase()];
+    expect(await history()).to.deep.equal([
+      `InferenceEscrow emitted OperatorAdmitted(operator=2, admin=${who}, sequence=6)`,
+      `InferenceEscrow emitted SignerAdded(operator=2, signer=${key}, sequence=1)`,
     ]);
 
     await rotate([], [], [gateway.address]);
@@ -185,5 +223,151 @@ describe("The read-back of a deployment", function () {
       code.replaceAll(coin.slice(2).toLowerCase(), other.slice(2).toLowerCase()),
     );
     expect(await findings()).to.deep.equal([`the treasury's stablecoin is ${other}, wanted ${coin}`]);
+  });
+
+  describe("against a deployer who means harm", () => {
+    const EMPTY = `0x${"0".repeat(64)}` as const;
+
+    it("sees a takeover that waits in the timelock, though every role is as it must be again", async () => {
+      const attacker = await person();
+      const timelock = contracts.ProtocolTimelock;
+      await chain.client.setBalance({ address: timelock, value: 10n ** 18n });
+      await chain.client.impersonateAccount({ address: timelock });
+      const proposer = [keccak256(toBytes("PROPOSER_ROLE")), attacker.address] as const;
+      const asAdmin = async (functionName: "grantRole" | "revokeRole") => {
+        const at = { account: timelock, address: timelock, abi: protocolTimelockAbi, chain: null } as const;
+        await mined(chain.client, await chain.client.writeContract({ ...at, functionName, args: proposer }));
+      };
+      const takeover = call("admitOperator", [attacker.address]);
+      await asAdmin("grantRole");
+      const args = [contracts.InferenceEscrow, 0n, takeover, EMPTY, EMPTY, 172_800n] as const;
+      await send(attacker, timelock, encodeFunctionData({ abi: protocolTimelockAbi, functionName: "schedule", args }));
+      await asAdmin("revokeRole");
+
+      expect(await findings()).to.deep.equal([]);
+      const found = await history();
+      const [who, admin] = [attacker.address.toLowerCase(), timelock.toLowerCase()];
+      expect(found).to.have.length(3);
+      expect(found[0]).to.equal(
+        `ProtocolTimelock emitted RoleGranted(role=${proposer[0]}, account=${who}, sender=${admin})`,
+      );
+      expect(found[1])
+        .to.match(/^ProtocolTimelock emitted CallScheduled\(id=0x[0-9a-f]{64}, /)
+        .and.to.contain(`data=InferenceEscrow.admitOperator(${who})`)
+        .and.to.contain("delay=172800");
+      expect(found[2]).to.contain("RoleRevoked");
+    });
+
+    it("sees what was announced and is not in force: a fee, prices, a retirement, stake terms", async () => {
+      await send(OWNER, contracts.InferenceEscrow, call("scheduleFee", [2_000]));
+      const catalog = (functionName: "schedulePrices" | "scheduleRetirement", args: readonly unknown[]) =>
+        send(OWNER, contracts.ModelCatalog, encodeFunctionData({ abi: modelCatalogAbi, functionName, args } as never));
+      await catalog("schedulePrices", [8, 30, 60]);
+      await catalog("scheduleRetirement", [1, 4_000_000_000]);
+      const terms = encodeFunctionData({ abi: workerRegistryAbi, functionName: "scheduleStakeTerms", args: [2n, 1n] });
+      await send(OWNER, contracts.WorkerRegistry, terms);
+
+      expect(await findings()).to.deep.equal([]);
+      const found = (await history()).map((line) => line.replace(/(effectiveAt)=\d{10}/, "$1=later"));
+      expect(found).to.deep.equal([
+        "InferenceEscrow emitted FeeScheduled(sequence=6, feeBps=2000, effectiveAt=later)",
+        "ModelCatalog emitted PricesScheduled(model=8, sequence=2, creditsPerRequest=30, creditsPer1kTokens=60, effectiveAt=later)",
+        "ModelCatalog emitted RetirementScheduled(model=1, sequence=2, retiresAt=4000000000)",
+        "WorkerRegistry emitted StakeTermsScheduled(sequence=2, minimumStake=2, slashAmount=1, effectiveAt=later)",
+      ]);
+    });
+
+    it("sees a call of the deployment that was sent twice, and one that was sent with other arguments", async () => {
+      const admit = (admin: Address) => send(OWNER, contracts.InferenceEscrow, call("admitOperator", [admin]));
+      const [named, other] = [settings.operators[0] as Address, someAddress("other")];
+      await admit(named);
+      await admit(other);
+      expect(await history()).to.deep.equal([
+        `InferenceEscrow emitted OperatorAdmitted(operator=2, admin=${named.toLowerCase()}, sequence=6)`,
+        `InferenceEscrow emitted OperatorAdmitted(operator=3, admin=${other.toLowerCase()}, sequence=7)`,
+      ]);
+    });
+
+    it("leaves a stranger's deposit alone: strangers could keep every deployment from ending", async () => {
+      const stranger = await person();
+      const mint = encodeFunctionData({
+        abi: testStablecoinAbi,
+        functionName: "mint",
+        args: [stranger.address, 1_000_000n],
+      });
+      await send(stranger, contracts.Stablecoin, mint);
+      const allow = [contracts.InferenceEscrow, 1_000_000n] as const;
+      await send(
+        stranger,
+        contracts.Stablecoin,
+        encodeFunctionData({ abi: erc20Abi, functionName: "approve", args: allow }),
+      );
+      await send(stranger, contracts.InferenceEscrow, call("deposit", [100, 0]));
+      expect(await allFindings()).to.deep.equal([]);
+    });
+
+    it("sees who else has more than one percent of all SVC, or of all votes", async () => {
+      const holder = settings.serviceTokenHolder;
+      const [buyer, small, delegate] = [someAddress("buyer"), someAddress("small"), someAddress("delegate")];
+      await chain.client.impersonateAccount({ address: holder });
+      const svc = async (functionName: "transfer" | "delegate", args: readonly unknown[]) => {
+        const data = encodeFunctionData({ abi: serviceTokenAbi, functionName, args } as never);
+        const sent = { account: holder, to: contracts.ServiceToken, data, chain: null };
+        await mined(chain.client, await chain.client.sendTransaction(sent));
+      };
+      const percent = 10n ** 25n;
+      await svc("transfer", [small, percent]);
+      await svc("transfer", [buyer, percent + 10n ** 23n]);
+      expect(await allFindings()).to.deep.equal([`${buyer} has 1.01 % of all SVC, and no setting names it`]);
+      await svc("delegate", [delegate]);
+      expect(await allFindings()).to.deep.equal([
+        `${buyer} has 1.01 % of all SVC, and no setting names it`,
+        `${delegate} has 97.99 % of all votes, and no setting names it`,
+      ]);
+    });
+
+    it("sees that all SVC was minted to somebody else", async () => {
+      const [is, wanted] = [settings.serviceTokenHolder, someAddress("holder")];
+      expect(await allFindings({ serviceTokenHolder: wanted })).to.have.members([
+        `ServiceToken was created with holder ${is.toLowerCase()}, wanted ${wanted.toLowerCase()}`,
+        `${is} has 100.00 % of all SVC, and no setting names it`,
+      ]);
+    });
+
+    it("sees arbiters that another creation code planted beside the released runtime code", async () => {
+      const attacker = await person();
+      const config = readConfig({ OWNER_ADDRESS: OWNER.address }, CHAIN_ID);
+      const { deployer, arbiters, arbiterQuorum } = config.settings;
+      const panel = released("ArbitrationPanel");
+      const abi = arbitrationPanelAbi;
+      const bytecode = panel.bytecode as Hex;
+      // What the constructor does runs as it should, from a contract of the attacker's: bytes after 10 that return them.
+      const honest = encodeDeployData({ abi, bytecode, args: [deployer, [...arbiters], arbiterQuorum] });
+      const helper = concat(["0x61", toHex(size(honest), { size: 2 }), "0x80600a5f395ff3", honest]);
+      const made = await mined(
+        chain.client,
+        await chain.client.sendTransaction({ account: attacker, data: helper, chain: null }),
+      );
+      // sstore(slot, 1); delegatecall(helper); return what it returned.
+      const slot = BigInt(panel.storageLayout.storage.find(({ label }) => label === "_isArbiter")?.slot ?? -1);
+      const word = (value: bigint | Address) => pad(typeof value === "bigint" ? toHex(value) : value);
+      const planted = keccak256(concat([word(attacker.address), keccak256(concat([word(1n), word(slot)]))]));
+      const creation = concat([
+        ...(["0x60017f", planted, "0x55"] as const),
+        ...(["0x5f5f5f5f73", made.contractAddress as Address, "0x5af4503d5f5f3e3d5ff3"] as const),
+      ]);
+      const at = await runModule({
+        rpcUrl: chain.rpcUrl,
+        chainId: CHAIN_ID,
+        journal: join(folder, "planted"),
+        config,
+        artifactOf: (name) => (name === "ArbitrationPanel" ? { ...panel, bytecode: creation } : released(name)),
+      });
+      expect(await chain.client.getStorageAt({ address: at.ArbitrationPanel, slot: planted })).to.equal(word(1n));
+      const [first] = await chain.client.getContractEvents({ address: at.ArbitrationPanel, abi, fromBlock: 0n });
+      expect(await allFindings({}, at)).to.deep.equal([
+        `the creation code of ArbitrationPanel ${at.ArbitrationPanel} is not that of contracts/release/ArbitrationPanel.json: its first event is of transaction ${first?.transactionHash}`,
+      ]);
+    });
   });
 });

@@ -115,7 +115,10 @@ describe("scripts/deploy.ts", function () {
     chain = await startAnvil({ args: ["--no-mining"] });
     const before = await chain.client.getBlock();
     await expectKilled();
-    expect(await run()).to.include({ code: 0 });
+    const finished = await run();
+    expect(finished).to.include({ code: 0 });
+    const holder = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC has 100.00 % of all SVC";
+    expect(finished.output).to.contain(`deploy: ${holder}`);
     // 10 contracts, 3 times setEscrow, 3 roles of the timelock, an operator, 8 models, 5 hand-overs: nothing was sent twice.
     const nonce = await chain.client.getTransactionCount({ address: privateKeyToAccount(KEY).address });
     expect(nonce).to.equal(10 + 3 + 3 + 1 + 8 + 5);
@@ -131,7 +134,7 @@ describe("scripts/deploy.ts", function () {
 
     const again = await run({ GUARDIAN_ADDRESS: someAddress("guardian") });
     expect(again).to.include({ code: 0 });
-    expect(again.output).to.contain("deployed already");
+    expect(again.output).to.contain("deployed already").and.to.contain(`deploy: ${holder}`);
     const differences = again.output.split("\n").filter((line) => line.includes("other than the settings"));
     expect(differences.join("\n")).to.contain(`other than the settings: ${someAddress("guardian")} is not guardian`);
     expect(differences.filter((line) => !line.includes("guardian"))).to.deep.equal([]);

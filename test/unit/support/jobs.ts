@@ -48,6 +48,7 @@ export function ask(jobs: JobContext, response: object, headers: object = {}, id
   const dependencies = { jobs, directory, idempotency, docsUrl: "", runs: new RunningJobs(), phase };
   const request = {
     client: { wallet: jobs.account.address },
+    receivedAt: 0,
     headers,
     kept: {
       keep: () => {},
@@ -56,7 +57,7 @@ export function ask(jobs: JobContext, response: object, headers: object = {}, id
     bodyHash: Buffer.alloc(32),
     body: { model: "m", messages: [{ role: "user", content: "Hi" }], max_tokens: 100 },
   };
-  const sink = { req: { receivedAt: 0 }, once: () => {}, setHeader: () => {}, ...response };
+  const sink = { once: () => {}, setHeader: () => {}, ...response };
   return (chatRoute(dependencies as never) as (...parts: unknown[]) => Promise<void>)(request, sink, () => {});
 }
 

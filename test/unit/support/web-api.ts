@@ -2,7 +2,7 @@ import express from "express";
 import { pino } from "pino";
 import { errorHandler } from "../../../api/routes/errors.ts";
 import { Bodies } from "../../../api/routes/json-body.ts";
-import { webApp } from "../../../api/routes/web.ts";
+import { webApp } from "../../../web/server/app.ts";
 import { serve } from "./serve.ts";
 
 const CONFIG = {

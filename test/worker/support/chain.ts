@@ -13,11 +13,11 @@ import {
 } from "viem";
 import { type HDAccount, mnemonicToAccount, privateKeyToAccount } from "viem/accounts";
 import { anvil } from "viem/chains";
+import { bringUpToDate, DEV_OWNER, registrarOf } from "../../../operator/register-workers.ts";
 import { type Deployment, parseDeployment } from "../../../protocol/deployment.ts";
 import { inferenceEscrowAbi, modelCatalogAbi } from "../../../protocol/generated/abi.ts";
 import { DEPLOYER_KEY } from "../../../scripts/deploy/config.ts";
 import { provideCredits, provideOperator } from "../../../scripts/dev/wallets.ts";
-import { bringUpToDate, DEV_OWNER, registrarOf } from "../../../scripts/operator/register-workers.ts";
 import { mined } from "../../support/mined.ts";
 import { only, startTestStack } from "../../support/stack.ts";
 import { freePort } from "./processes.ts";

@@ -34,6 +34,23 @@ async function serving(answers: Record<string, Answer>): Promise<string> {
 const listed = (...ids: string[]) => ({ object: "list", data: ids.map((id) => ({ id, object: "model" })) });
 
 describe("a model server", () => {
+  it("below a path has its own routes there, too", async () => {
+    const root = await serving({
+      "/gpu1/v1/models": { data: [{ id: "qwen3-8b.gguf", owned_by: "llamacpp" }] },
+      "/gpu1/props": { default_generation_settings: { n_ctx: 2048 } },
+    });
+    expect((await readModelServer(`${root}/gpu1/v1`, null)).models).toMatchObject([{ context: 2048 }]);
+  });
+
+  it("that lists more than a thousand models is read up to there", async () => {
+    const root = await serving({ "/v1/models": listed(...Array.from({ length: 1_001 }, (_, n) => `model-${n}`)) });
+    expect((await readModelServer(root, null)).models).toHaveLength(1_000);
+  });
+
+  it("whose list is longer than 16 MiB has none", async () => {
+    const root = await serving({ "/v1/models": { ...listed("one"), rest: "x".repeat(17 * 1024 * 1024) } });
+    await expect(readModelServer(root, null)).rejects.toThrow(/is no list of models/);
+  });
   it("that is llama-server tells parameters and the context of a slot", async () => {
     const meta = { vocab_type: 1, n_vocab: 649, n_ctx: 1024, n_ctx_train: 4096, n_embd: 64, n_params: 165_312 };
     const data = [{ id: "tiny.gguf", aliases: ["tiny.gguf"], object: "model", owned_by: "llamacpp", meta }];
@@ -66,7 +83,7 @@ describe("a model server", () => {
     });
   });
 
-  it("that is Ollama tells parameters, and the context that a model is set to", async () => {
+  it("that is Ollama tells parameters, and the context that a model is loaded with or set to", async () => {
     const shown: Record<string, object> = {
       "llama3.2:latest": {
         parameters: 'num_keep                       24\nstop                           "<|eot_id|>"',
@@ -79,6 +96,7 @@ describe("a model server", () => {
         details: { parameter_size: "8.0B" },
         model_info: { "llama.context_length": 8_192 },
       },
+      "qwen3:8b": { details: { parameter_size: "8.2B" }, model_info: { "qwen3.context_length": 40_960 } },
       "nomic-embed-text:latest": { capabilities: ["embedding"], model_info: {} },
     };
     const names = Object.keys(shown);
@@ -86,12 +104,14 @@ describe("a model server", () => {
       "/v1/models": listed(...names),
       "/api/tags": { models: names.map((name) => ({ name, details: { parameter_size: "" } })) },
       "/api/show": (body: string) => shown[JSON.parse(body).model],
+      "/api/ps": { models: [{ name: "qwen3:8b", size_vram: 6_000_000_000, context_length: 32_768 }] },
     });
     expect(await readModelServer(root, null)).toMatchObject({
       kind: "Ollama",
       models: [
         { name: "llama3.2:latest", parameters: 3_212_749_888, context: 4_096 },
         { name: "long:8b", parameters: 8e9, context: 8_192 },
+        { name: "qwen3:8b", parameters: 8.2e9, context: 32_768 },
       ],
     });
   });

@@ -1,4 +1,5 @@
 /** The places of a worker whose model server bears fewer requests than were configured. Only the clock is played. */
+import { getEventListeners } from "node:events";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { Slots } from "../../../worker/jobs/slots.ts";
 
@@ -14,7 +15,7 @@ function world(slots: Slots, places: number) {
   const outcomes: string[] = [];
   const job = async (until = never()) => {
     try {
-      await slots.enter(() => until);
+      await slots.enter(until);
     } catch (error) {
       return void outcomes.push((error as { code: string }).code);
     }
@@ -22,7 +23,7 @@ function world(slots: Slots, places: number) {
     try {
       for (let isAgain = false; server.running >= server.places; isAgain = true) {
         server.refusals += 1;
-        await slots.refused(1_000, { isAgain, until });
+        if (!(await slots.refused(1_000, { isAgain, until }))) return void outcomes.push("no room");
       }
       server.running += 1;
       await new Promise<void>((end) => ends.push(end));
@@ -116,8 +117,25 @@ describe("a worker's places", () => {
     expect(outcomes).toEqual(["busy"]);
     over.abort();
     await Promise.all(jobs);
-    expect(outcomes).toEqual(["busy", "busy", "busy"]);
+    expect(outcomes).toEqual(["busy", "no room", "busy"]);
     expect([slots.running, slots.waiting]).toEqual([0, 0]);
+  });
+
+  it("leave no listener on a job's signal, neither after a wait for a slot nor for the model server", async () => {
+    const slots = new Slots(1, 1);
+    const { server, ends, outcomes, job, settle } = world(slots, 0);
+    const over = new AbortController();
+    const jobs = [job(over.signal), job(over.signal)];
+    await settle();
+    expect(getEventListeners(over.signal, "abort")).toHaveLength(2);
+    server.places = 1;
+    await vi.advanceTimersByTimeAsync(1_000);
+    ends.shift()?.();
+    await settle();
+    ends.shift()?.();
+    await Promise.all(jobs);
+    expect(outcomes).toEqual(["answered", "answered"]);
+    expect(getEventListeners(over.signal, "abort")).toEqual([]);
   });
 
   it("take nobody any more once they are closed, and finish what runs", async () => {

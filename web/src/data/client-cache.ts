@@ -5,6 +5,8 @@ import { sessionQuery } from "./queries.ts";
 const isRefusal = (error: unknown): error is ApiFailure =>
   error instanceof ApiFailure && error.status >= 400 && error.status < 500;
 
+const isSilence = (error: unknown): boolean => error instanceof ApiFailure && error.code === "no_answer";
+
 /** The cache of everything read. A session found to be over signs out everywhere at once. */
 export function createCache(): QueryClient {
   const onError = (error: unknown) => {
@@ -21,8 +23,9 @@ export function createCache(): QueryClient {
     mutationCache: new MutationCache({ onError }),
     defaultOptions: {
       queries: {
-        // Asking again does not change a refusal; it may well change an outage, and a limit of requests a second.
-        retry: (count, error) => count < 2 && !(isRefusal(error) && error.status !== 429),
+        // Asking again does not change a refusal; it may well change an outage, and a limit of requests a second. Ten seconds of silence are
+        // told at once: the shell asks again from then on.
+        retry: (count, error) => count < 2 && !isSilence(error) && !(isRefusal(error) && error.status !== 429),
         retryDelay: (count) => 1_000 * 2 ** count,
         refetchOnWindowFocus: true,
         // Without a network a request fails, and the page says so; a service on this machine answers all the same.

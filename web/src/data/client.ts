@@ -22,44 +22,65 @@ export const isSignedOut = (error: unknown): error is ApiFailure =>
   error instanceof ApiFailure && (error.code === "session_expired" || error.code === "not_signed_in");
 
 /** The service does not answer, or cannot now. */
-export const isOutage = (error: unknown): boolean =>
+export const isOutage = (error: unknown): error is ApiFailure =>
   error instanceof ApiFailure && (error.status === 0 || error.status >= 500);
 
 type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
+/** A read without an answer for so long is told as failed. A change can wait for a block, so it gets more time. */
+const READ_MS = 10_000;
+const CHANGE_MS = 60_000;
+
 /** Calls the API; rejects with an `ApiFailure`. */
 export async function call<T>(method: Method, path: string, body?: unknown): Promise<T> {
-  const response = await send(method, path, body);
-  if (response.status === 204) return undefined as T;
-  const answer = (await response.json().catch(() => null)) as { error?: ErrorBody } | null;
-  if (response.ok && answer !== null) return answer as T;
+  const { status, text } = await send(method, path, body);
+  if (status === 204) return undefined as T;
+  const answer = parsed(text);
+  if (status < 300 && answer !== null) return answer as T;
   const error = answer?.error;
   throw new ApiFailure(
-    response.status,
+    status,
     error?.code ?? "unreadable",
-    error?.message ?? `The service answered with status ${response.status}. Try again in a moment.`,
+    error?.message ?? `The service answered with status ${status}. Try again in a moment.`,
     error?.details,
   );
 }
 
 type ErrorBody = { code: string; message: string; details?: Record<string, unknown> };
 
-async function send(method: Method, path: string, body: unknown): Promise<Response> {
+/** Null for what is no JSON: the page of a proxy, for example. */
+function parsed(text: string): { error?: ErrorBody } | null {
   try {
-    return await fetch(BASE + path, {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+async function send(method: Method, path: string, body: unknown): Promise<{ status: number; text: string }> {
+  const isRead = method === "GET";
+  const signal = AbortSignal.timeout(isRead ? READ_MS : CHANGE_MS);
+  try {
+    const response = await fetch(BASE + path, {
       method,
       credentials: "same-origin",
       headers: {
         // The server refuses changes without it: no form of another site can set a header.
-        ...(method === "GET" ? {} : { "x-requested-by": "web" }),
+        ...(isRead ? {} : { "x-requested-by": "web" }),
         ...(body === undefined ? {} : { "content-type": "application/json" }),
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      signal,
     });
+    return { status: response.status, text: await response.text() };
   } catch {
-    const why = navigator.onLine
-      ? "The service cannot be reached. Check your connection and"
-      : "You are offline. Connect and";
-    throw new ApiFailure(0, "unreachable", `${why} try again.`);
+    throw new ApiFailure(0, signal.aborted ? "no_answer" : "unreachable", whyUnanswered(isRead, signal.aborted));
   }
+}
+
+function whyUnanswered(isRead: boolean, isLate: boolean): string {
+  if (!navigator.onLine) return "You are offline. Connect and try again.";
+  if (!isLate) return "The service cannot be reached. Check your connection and try again.";
+  if (isRead) return `The service has not answered for ${READ_MS / 1_000} seconds. This page asks again by itself.`;
+  return `The service has not answered for ${CHANGE_MS / 1_000} seconds. It may still do what you asked: look before you try again.`;
 }

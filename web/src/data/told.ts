@@ -13,6 +13,6 @@ function titleOf({ code, status }: ApiFailure): string {
   if (code === "session_expired" || code === "not_signed_in") return "Signed out";
   if (code === "nonce_expired" || code === "nonce_used" || code === "message_expired") return "Sign-in request too old";
   if (code === "origin_not_allowed" || code === "wrong_domain") return "Wrong address";
-  if (code === "unreachable" || code === "service_unavailable") return "Service out of reach";
+  if (code === "unreachable" || code === "no_answer" || code === "service_unavailable") return "Service out of reach";
   return status === 404 ? "Not found" : "Not possible";
 }

@@ -71,7 +71,15 @@ export type UsageSpan = Used & { from: string };
 /** By time, oldest first, and by model, the dearest first. */
 export type Usage = { data: UsageSpan[]; models: (Used & { model: string })[] };
 
-export type Job = {
+/** Why a job has no charge. */
+export type Ended = {
+  /** Only of a failed job. */
+  failure_reason?: FailureReasonName;
+  /** Only of a refunded job. */
+  refund_reason?: "timeout" | "dispute" | "equivocation";
+};
+
+export type Job = Ended & {
   id: string;
   status: JobState;
   model: string;
@@ -89,15 +97,11 @@ export type Job = {
     proof_hash: string | null;
   };
   usage: { prompt_tokens: number | null; completion_tokens: number | null; total_tokens: number | null };
-  /** Only of a failed job. */
-  failure_reason?: FailureReasonName;
-  /** Only of a refunded job. */
-  refund_reason?: "timeout" | "dispute" | "equivocation";
   /** What is given back of the charge; only where something is due. */
   compensation?: { credits_due: number; credits_paid: number; credits_outstanding: number };
 };
 
-/** `answer_seconds`: from the lock to the final token; null while it has no answer. */
+/** `answer_seconds`: from the request to the final token, as the service measured it; or whole seconds from the lock on, by the blocks. Null: no answer. */
 export type OwnJob = Job & { answer_seconds: number | null };
 
 export type JobPage = { data: OwnJob[]; has_more: boolean; next_cursor: string | null };
@@ -237,7 +241,7 @@ export type ChainTransaction = {
   logs: ChainLog[];
 };
 
-export type ChainJob = {
+export type ChainJob = Ended & {
   id: string;
   wallet: Address | null;
   model: string | null;

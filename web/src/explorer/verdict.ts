@@ -248,10 +248,10 @@ function deadlineOf({ audit: { status }, story, evidence: { timeOf, windows } }:
   // Two answers of one worker: the wallet can dispute for longer. A charge that was ruled on stands.
   const longer = equivocated?.args.disputeBefore ?? 0;
   if (longer > 0 && (dispute === undefined || timeOf(dispute.opened.block) < timeOf((equivocated ?? settled).block))) {
-    return next("Dispute closes", longer);
+    return next("The wallet can dispute until", longer);
   }
   if (dispute !== undefined) return null;
-  return next("Dispute closes", timeOf(settled.block) + windows.dispute + windows.inclusion);
+  return next("The wallet can dispute until", timeOf(settled.block) + windows.dispute + windows.inclusion);
 }
 
 /** What a fault cost the operator and the treasury, as far as the client has it. */

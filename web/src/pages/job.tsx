@@ -38,7 +38,7 @@ export function JobPage() {
     <Page key={id} title="Job" tab={tabOf(id, chain.data, verdict)} about={<Hash value={id} what="job id" full />}>
       {chain.data ? <VerdictCard {...judged} told={toldOf(chain.data)} /> : null}
       {chain.data?.disputed ? <Disputed job={chain.data} /> : null}
-      {own.data ? <WhyUncharged job={own.data} /> : null}
+      {chain.data ? <WhyUncharged job={chain.data} /> : null}
       {chain.data ? (
         <>
           <div className="columns">
@@ -169,13 +169,13 @@ function Facts({ job: { status, model, tier, wallet, proof_hash }, own, worker }
   );
 }
 
-function WhyUncharged({ job }: { job: Job }) {
+function WhyUncharged({ job }: { job: ChainJob }) {
   const why = whyUncharged(job);
   if (why === null) return null;
   return (
     <Notice tone="info" title={job.status === "failed" ? "Why this job failed" : "Why this job was refunded"}>
       <p>
-        {why[1]} It cost you {credits(job.credits_charged)}.
+        {why[1]} {job.status === "failed" ? "Nothing was charged." : ""}
       </p>
     </Notice>
   );

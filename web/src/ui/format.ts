@@ -63,8 +63,11 @@ export function age(iso: string, now = Date.now()): string {
   return seconds < 172_800 ? `${Math.floor(seconds / 3_600)} h` : `${Math.floor(seconds / 86_400)} d`;
 }
 
-/** Whole seconds of blocks: `3 s`; within one second it is `< 1 s`. */
-export const seconds = (value: number): string => (value === 0 ? "< 1 s" : `${numbers.format(value)} s`);
+/** `0.42 s` where it was measured, `3 s` by the times of blocks: those within one block's second are at most `1 s` apart. */
+export const seconds = (value: number): string =>
+  Number.isInteger(value)
+    ? `${numbers.format(Math.max(1, value))} s`
+    : `${value < 10 ? value.toFixed(2) : value.toFixed(1)} s`;
 
 /** `0x1234…cdef`; job ids keep their random end, which tells them apart. */
 export function short(text: string, head = 6, tail = 4): string {

@@ -1,5 +1,5 @@
-import type { FailureReasonName } from "../../../protocol/job-status.ts";
-import type { Job } from "../data/types.ts";
+import type { FailureReasonName, JobState } from "../../../protocol/job-status.ts";
+import type { Ended } from "../data/types.ts";
 
 /** In few words, for a row; and as a sentence. */
 type Why = readonly [few: string, sentence: string];
@@ -11,17 +11,21 @@ const FAILED: Record<FailureReasonName, Why> = {
     "answer did not match",
     "The text that arrived is not the one its worker signed, so it does not count.",
   ],
-  answer_lost: ["answer was not delivered", "The service could not deliver the answer to you."],
-  cancelled: ["you left before", "Your connection ended before there was an answer."],
+  answer_lost: ["answer was not delivered", "The service could not deliver the answer to its client."],
+  cancelled: ["client left before", "Its client's connection ended before there was an answer."],
 };
-const REFUNDED: Record<NonNullable<Job["refund_reason"]>, Why> = {
+const REFUNDED: Record<NonNullable<Ended["refund_reason"]>, Why> = {
   timeout: ["not completed in time", "No worker completed it in time: the contract gave its credits back."],
-  dispute: ["dispute ended for you", "A dispute about it ended with its credits going back to you."],
+  dispute: ["dispute ended for the client", "A dispute about it ended with its credits going back to its client."],
   equivocation: ["worker signed two answers", "Its worker signed two answers: the contract gave its credits back."],
 };
 
 /** Why a job ended without a charge, or lost it; null where it did not, or where nobody knows yet. */
-export function whyUncharged({ status, failure_reason, refund_reason }: Job): Why | null {
+export function whyUncharged({
+  status,
+  failure_reason,
+  refund_reason,
+}: Ended & { status: JobState | null }): Why | null {
   if (status === "failed") return failure_reason === undefined ? null : FAILED[failure_reason];
   return refund_reason === undefined ? null : REFUNDED[refund_reason];
 }

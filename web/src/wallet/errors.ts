@@ -154,7 +154,16 @@ function revert(decoded: Decoded | null, called: Address | undefined, reason?: s
     return { title, text: reason === undefined ? "It gave no reason. Nothing was moved." : shortened(reason) };
   const { errorName, args = [] } = decoded;
   const words = REVERTS[errorName]?.(args, called);
-  return { title, text: words ?? `${errorName}(${args.map(String).join(", ")}). Nothing was moved.` };
+  return { title, text: words ?? `Its reason: ${inWords(errorName, args)}. Nothing was moved.` };
+}
+
+/** `Job_WrongModel`, 3 → `job, wrong model (3)`: for errors that no page brings about by itself. */
+function inWords(errorName: string, args: readonly unknown[]): string {
+  const words = errorName
+    .replaceAll("_", ", ")
+    .replace(/(?<=[a-z\d])[A-Z]/g, " $&")
+    .toLowerCase();
+  return args.length === 0 ? words : `${words} (${args.map(String).join(", ")})`;
 }
 
 function decode(raw: Hex | undefined): Decoded | null {

@@ -80,7 +80,9 @@ function Dispute({ job, facts }: { job: Job; facts: DisputeFacts }) {
   const left =
     due === null || !Number.isFinite(due.wallet)
       ? ""
-      : ` Time left: ${countdown((byService ? due.service : due.wallet) - now)}.`;
+      : byService
+        ? ` The service does it for you for another ${countdown(due.service - now)}, your wallet itself for longer.`
+        : ` Your wallet can for another ${countdown(due.wallet - now)}.`;
   if (!open) {
     return (
       <div className="row">
@@ -89,7 +91,7 @@ function Dispute({ job, facts }: { job: Job; facts: DisputeFacts }) {
             ? `The worker signed two different answers: your wallet can dispute the charge without a bond until ${momentOf(freeBefore)}.`
             : byService
               ? `Received another text than the worker signed? You can dispute the charge.${left}`
-              : `The service opens no dispute of this job any more. Your wallet still can, for a bond.${left}`}
+              : `The service opens no dispute of this job any more. It takes a bond.${left}`}
         </p>
         <Button onClick={() => setOpen(true)}>Dispute…</Button>
       </div>

@@ -1,0 +1,282 @@
+/** Who runs the service: clients' API keys, operators with their signers and reserves, and the worker pool. */
+
+import { pino } from "pino";
+import { privateKeyToAccount } from "viem/accounts";
+import { Keys } from "../api/account/keys.ts";
+import { GATEWAY_SCHEMA, openDatabase } from "../api/db/pool.ts";
+import { toUnits } from "../protocol/money.ts";
+import { readSigners } from "../scripts/deploy/contracts.ts";
+import { type Command, command } from "./command.ts";
+import { signConsent } from "./consent.ts";
+import { call, iso, type Operator, OperatorError, type Output, submit } from "./operator.ts";
+import { bringUpToDate, readWorkers } from "./register-workers.ts";
+
+type Pool = ReturnType<typeof openDatabase>;
+
+/** Keys are in the gateway's own tables. They themselves are not stored, only their last four characters. */
+export const KEYS: readonly Command[] = [
+  command("keys list [--all]", "API keys, by their last four characters", {
+    database: true,
+    show: async (operator, { all }) => {
+      const { rows } = await withDatabase(operator, (_, pool) =>
+        pool.query(
+          `SELECT wallet, hint, created_at, suspended_at, revoked_at FROM api_key
+           WHERE $1 OR revoked_at IS NULL ORDER BY created_at`,
+          [all],
+        ),
+      );
+      const json = rows.map((row) => ({
+        wallet: row.wallet,
+        key: `…${row.hint}`,
+        status: row.revoked_at ? "revoked" : row.suspended_at ? "suspended" : "active",
+        created_at: row.created_at.toISOString(),
+      }));
+      const text = json.map((one) => `${one.wallet}  ${one.key}  ${one.status.padEnd(9)}  ${one.created_at}`);
+      return { text: text.join("\n") || "no keys", json };
+    },
+  }),
+  command("keys create <wallet>", "a key for a wallet that has none; shown once", {
+    database: true,
+    show: async (operator, { wallet }) => {
+      const key = await withDatabase(operator, async (keys) => {
+        // A key that the wallet has must be revoked by name first, so that nobody locks a client out by mistake.
+        if ((await keys.current(wallet)) !== null)
+          throw new OperatorError(`${wallet} has a key; revoke it first (keys revoke ${wallet})`);
+        return await keys.regenerate(wallet);
+      });
+      return { text: `${key}\nShown this once; only its hash is stored.`, json: { wallet, api_key: key } };
+    },
+  }),
+  ...(
+    [
+      ["revoke", "ends the wallet's key at once", "revoked; every gateway refuses it from now on"],
+      ["suspend", "answers 403 key_suspended from now on", "suspended"],
+      ["unsuspend", "the key works again", "active"],
+    ] as const
+  ).map(([name, does, done]) =>
+    command(`keys ${name} <wallet>`, does, {
+      database: true,
+      show: async (operator, { wallet }) => {
+        const isChanged = await withDatabase(operator, (keys) =>
+          name === "revoke" ? keys.revoke(wallet) : keys.setSuspended(wallet, name === "suspend"),
+        );
+        if (!isChanged) throw new OperatorError(`${wallet} has no key`);
+        return { text: `The key of ${wallet} is ${done}.`, json: { wallet, status: done.split(";")[0] } };
+      },
+    }),
+  ),
+];
+
+async function withDatabase<T>({ databaseUrl }: Operator, run: (keys: Keys, pool: Pool) => Promise<T>): Promise<T> {
+  if (!databaseUrl) throw new OperatorError("set DATABASE_URL to the gateway's PostgreSQL");
+  const pool = openDatabase(databaseUrl, pino({ level: "warn" }, pino.destination(2)), 1);
+  try {
+    const { rows } = await pool.query("SELECT to_regclass($1) AS found", [`${GATEWAY_SCHEMA}.api_key`]);
+    if (rows[0]?.found === null)
+      throw new OperatorError("the database has no table of keys: start the gateway once, it makes them");
+    return await run(new Keys(pool), pool);
+  } finally {
+    await pool.end();
+  }
+}
+
+export const OPERATORS: readonly Command[] = [
+  command("operators list", "operators with their admins, signers, gas and reserves", { show: listOperators }),
+  command("operators propose-admit <admin>", "vote: a new operator", {
+    propose: ({ escrow }, { admin }) =>
+      call(escrow, "admitOperator", [admin], `Admit an operator, administered by ${admin}`),
+  }),
+  command("operators stop <operator>", "guardian: takes the right to lock, at once", {
+    send: async (operator, given) => {
+      const { number } = await readOperator(operator, given.operator);
+      return call(operator.escrow, "stopOperator", [number, true], `Stop operator ${number}`);
+    },
+  }),
+  command("operators hand-over <operator> <admin>", "admin: names another admin, at once", {
+    send: async (operator, given) => {
+      const { number } = await readOperator(operator, given.operator);
+      const what = `Hand operator ${number} to ${given.admin}`;
+      return call(operator.escrow, "setOperatorAdmin", [number, given.admin], what);
+    },
+  }),
+  command("operators propose-start <operator>", "vote: gives the right to lock back", {
+    propose: async (operator, given) => {
+      const { number } = await readOperator(operator, given.operator);
+      return call(operator.escrow, "stopOperator", [number, false], `Let operator ${number} lock again`);
+    },
+  }),
+];
+
+async function readOperator({ escrow }: Operator, number: number) {
+  const count = await escrow.read.operatorCount();
+  if (number > count) throw new OperatorError(`there is no operator ${number}; ${count} were admitted`);
+  const [found, stopped] = await Promise.all([escrow.read.operatorOf([number]), escrow.read.stoppedOperators()]);
+  return { number, stopped: ((stopped >> BigInt(number - 1)) & 1n) === 1n, ...found };
+}
+
+async function listOperators(operator: Operator): Promise<Output> {
+  const { client, deployment, escrow } = operator;
+  const [count, signers] = await Promise.all([
+    escrow.read.operatorCount(),
+    readSigners(client, escrow, BigInt(deployment.startBlock)),
+  ]);
+  const json = await Promise.all(
+    Array.from({ length: count }, async (_, i) => {
+      const { number, admin, stopped, reserve, held, leaving, leavesAt } = await readOperator(operator, i + 1);
+      const keys = signers.filter((signer) => signer.operator === number);
+      return {
+        operator: number,
+        admin,
+        stopped,
+        signers: await Promise.all(
+          keys.map(async ({ key, removedAt }) => ({
+            address: key,
+            gas_wei: String(await client.getBalance({ address: key })),
+            removed_at: removedAt === 0 ? null : iso(removedAt),
+          })),
+        ),
+        reserve,
+        held,
+        leaving: leavesAt === 0 ? null : { credits: leaving, from: iso(leavesAt) },
+      };
+    }),
+  );
+  const text = json.flatMap(({ operator: number, admin, stopped, signers: keys, reserve, held, leaving }) => [
+    `${number}  admin ${admin}  ${stopped ? "stopped" : "locks"}  reserve ${reserve} credits, ${held} held` +
+      (leaving === null ? "" : `, ${leaving.credits} may leave from ${leaving.from}`),
+    ...keys.map(
+      ({ address, gas_wei, removed_at }) =>
+        `   signer ${address}  ${removed_at === null ? `${gas_wei} wei for gas` : `removed at ${removed_at}`}`,
+    ),
+  ]);
+  return { text: text.join("\n") || "no operators", json };
+}
+
+export const SIGNERS: readonly Command[] = [
+  command("signers consent <operator>", "a gateway's key agrees to sign for the operator; sends nothing", {
+    show: async (operator, given) => {
+      const { number, admin } = await readOperator(operator, given.operator);
+      const key = operator.wallet.account;
+      const place = { chainId: operator.deployment.chainId, escrow: operator.escrow.address };
+      const signature = await signConsent(key, place, { operator: number, admin });
+      return {
+        text: `${key.address}:${signature}\nThe consent of this key to sign for operator ${number}, as long as ${admin} is its admin.`,
+        json: { operator: number, admin, signer: key.address, signature },
+      };
+    },
+  }),
+  command(
+    "signers rotate <operator> [--add KEY:CONSENT,…] [--remove KEY,…]",
+    "operator's admin: adds and removes gateways' keys, at once",
+    {
+      send: async (operator, { operator: of, add, remove }) => {
+        const { number } = await readOperator(operator, of);
+        if (add.length + remove.length === 0)
+          throw new OperatorError(
+            "name keys by --add <key>:<consent>,… or --remove <key>,… (signers consent prints a consent)",
+          );
+        const args = [number, add.map(({ key }) => key), add.map(({ consent }) => consent), remove];
+        const what = `Signers of operator ${number}: ${add.length} more, ${remove.length} fewer`;
+        return call(operator.escrow, "rotateSigners", args, what);
+      },
+    },
+  ),
+];
+
+export const RESERVE: readonly Command[] = [
+  command("reserve fund <operator> <credits>", "buys credits for an operator's reserve; anyone can", {
+    show: async (operator, given) => {
+      const { escrow, stablecoin, wallet } = operator;
+      const { number } = await readOperator(operator, given.operator);
+      const units = toUnits(given.credits);
+      const what = `Add ${given.credits} credits to the reserve of operator ${number}`;
+      const fund = call(escrow, "fundReserve", [number, given.credits], what);
+      // What the escrow may not take yet is approved first.
+      const allowance = await stablecoin.read.allowance([wallet.account.address, escrow.address]);
+      if (allowance >= units) return await submit(operator, fund);
+      const approve = `Let the escrow take ${units} units of the stablecoin`;
+      const approval = await submit(operator, call(stablecoin, "approve", [escrow.address, units], approve));
+      // Before the approval is mined the second call can be neither simulated nor sent.
+      if (!operator.sends) return { ...approval, text: `${approval.text}\nIt will then also send: ${what}.` };
+      const funded = await submit(operator, fund);
+      return { text: `${approval.text}\n${funded.text}`, json: funded.json };
+    },
+  }),
+  command("reserve announce <operator> <credits>", "operator's admin: announces a withdrawal; 0 takes it back", {
+    send: async (operator, { operator: of, credits }) => {
+      const { number } = await readOperator(operator, of);
+      const what = credits === 0 ? "Take the withdrawal back" : `Announce a withdrawal of ${credits} credits`;
+      const args = [number, credits];
+      return call(operator.escrow, "announceReserveWithdrawal", args, `${what}, reserve of operator ${number}`);
+    },
+  }),
+  command("reserve withdraw <operator> <receiver>", "operator's admin: withdraws what is due", {
+    send: async (operator, { operator: of, receiver }) => {
+      const { number, leaving } = await readOperator(operator, of);
+      const what = `Withdraw up to ${leaving} credits of operator ${number} to ${receiver}`;
+      return call(operator.escrow, "withdrawReserve", [number, receiver], what);
+    },
+  }),
+];
+
+export const WORKERS: readonly Command[] = [
+  command("workers list", "stake, state, health and models of all workers", { show: listWorkers }),
+  command(
+    "workers register --workers-file F",
+    "registers one's own pool, or brings it up to date; F: JSON list of {privateKey, endpoint, models, payout?}",
+    {
+      show: async (operator, { "workers-file": file }) => {
+        const { client, registry, wallet, deployment, sends } = operator;
+        const workers = readWorkers(file);
+        const addresses = workers.map(({ privateKey }) => privateKeyToAccount(privateKey).address);
+        // Stake is counted in millionths of an SVC.
+        const stake = `${(2 * Number(await registry.read.minimumStake())) / 1e6} SVC`;
+        const plan = workers.map(
+          ({ endpoint, models }, i) => `  ${addresses[i]} at ${endpoint}, ${models.join(", ")}, staked up to ${stake}`,
+        );
+        const text = [`Register or update ${workers.length} workers of ${wallet.account.address}:`, ...plan].join("\n");
+        const json = { sent: sends, workers: addresses };
+        if (!sends) return { text: `${text}\nNot sent. Repeat with --yes to send it.`, json };
+        const transactions = await bringUpToDate({ client, wallet, deployment }, workers);
+        return { text: `${text}\n${transactions} transactions sent and mined.`, json: { ...json, transactions } };
+      },
+    },
+  ),
+];
+
+/** Every worker ever registered: stake, state on chain, and whether its endpoint answers from here. */
+async function listWorkers({ registry }: Operator): Promise<Output> {
+  const count = await registry.read.workerCount();
+  const json = await Promise.all(
+    Array.from({ length: count }, async (_, i) => {
+      const worker = await registry.read.workerAt([i + 1]);
+      return {
+        id: i + 1,
+        address: worker.signer,
+        owner: worker.owner,
+        payout: worker.payout,
+        stake_svc: Number(worker.stake) / 1e6,
+        state: worker.unbondsAt !== 0 ? "unbonding" : worker.active ? "active" : "below minimum stake",
+        endpoint: worker.endpoint,
+        health: await healthOf(worker.endpoint),
+        models: worker.models,
+      };
+    }),
+  );
+  const text = json.map(
+    (one) =>
+      `${one.id}  ${one.address}  ${one.state.padEnd(9)}  ${one.stake_svc} SVC  ${one.health.padEnd(11)}  ${one.endpoint}  models ${one.models.join(",")}`,
+  );
+  return { text: text.join("\n") || "no workers", json };
+}
+
+async function healthOf(endpoint: string): Promise<string> {
+  try {
+    const signal = AbortSignal.timeout(2_000);
+    const response = await fetch(`${endpoint.replace(/\/+$/, "")}/healthz`, { signal, redirect: "error" });
+    return response.ok ? "healthy" : `HTTP ${response.status}`;
+  } catch {
+    // Refused, timed out or no such host: what the list is to show.
+    return "unreachable";
+  }
+}

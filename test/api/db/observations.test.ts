@@ -1,0 +1,107 @@
+import { afterAll, beforeEach, describe, expect, it } from "vitest";
+import {
+  ANY_WORKER,
+  Observations,
+  observedModels,
+  observedOfModel,
+  observedOfWorker,
+  pruneObservations,
+} from "../../../api/db/observations.ts";
+import { ownDatabase } from "../../support/database.ts";
+
+const [first, second] = ["a", "b"].map((digit) => `0x${digit.repeat(40)}`) as [string, string];
+const MODEL = 3;
+const HOUR_MS = 3_600_000;
+const NOW = Date.UTC(2026, 5, 10, 12, 30);
+
+const { pool } = await ownDatabase();
+afterAll(() => pool.end());
+beforeEach(async () => void (await pool.query("DELETE FROM observation")));
+
+/** Stores what is seen at that time. */
+async function seen(at: number, see: (observations: Observations) => void): Promise<void> {
+  const observations = new Observations();
+  see(observations);
+  await observations.store(pool, new Date(at));
+}
+
+describe("what gateways saw of a model", () => {
+  it("is summed by the hour, from several gateways, and each worker has its line", async () => {
+    for (const ms of [100, 300]) {
+      await seen(NOW, (all) => {
+        all.add(MODEL, ANY_WORKER, { requests: 1, firstTokens: 1, firstTokenMs: ms + 50, looks: 1, up: 1 });
+        all.add(MODEL, first.toUpperCase().replace("X", "x"), { requests: 1, firstTokens: 1, firstTokenMs: ms });
+        all.add(MODEL, first, { tokens: 30, tokenMs: 1_000, looks: 1, up: ms === 100 ? 1 : 0 });
+      });
+    }
+    await seen(NOW - HOUR_MS, (all) => all.add(MODEL, second, { requests: 4, failures: 1 }));
+    await seen(NOW - 24 * HOUR_MS, (all) => all.add(MODEL, second, { requests: 99 }));
+    const lines = await observedOfModel(pool, MODEL, "24h", NOW);
+    expect(lines.map(({ worker }) => worker)).toEqual([ANY_WORKER, second, first]);
+    const [any, ofSecond, ofFirst] = lines.map(({ spans }) => spans);
+    expect(any).toHaveLength(24);
+    expect(any?.at(-1)).toEqual({
+      from: "2026-06-10T12:00:00.000Z",
+      requests: 2,
+      failures: 0,
+      uptime: 1,
+      first_token_ms: 250,
+      tokens_per_second: null,
+    });
+    expect(ofFirst?.at(-1)).toMatchObject({ first_token_ms: 200, tokens_per_second: 30, uptime: 0.5 });
+    expect(ofSecond?.at(-2)).toMatchObject({ requests: 4, failures: 1, uptime: null });
+    expect(ofSecond?.reduce((sum, { requests }) => sum + requests, 0)).toBe(4);
+  });
+
+  it("is shown by six hours of a week and by the day of a month", async () => {
+    await seen(NOW - 5 * HOUR_MS, (all) => all.add(MODEL, first, { requests: 1 }));
+    await seen(NOW, (all) => all.add(MODEL, first, { requests: 2 }));
+    const week = await observedOfWorker(pool, first, "7d", NOW);
+    expect(week).toHaveLength(28);
+    expect(week.slice(-2).map(({ from, requests }) => [from.slice(11, 13), requests])).toEqual([
+      ["06", 1],
+      ["12", 2],
+    ]);
+    const month = await observedOfWorker(pool, first, "30d", NOW);
+    expect(month).toHaveLength(30);
+    expect(month.at(-1)).toMatchObject({ from: "2026-06-10T00:00:00.000Z", requests: 3 });
+  });
+
+  it("is kept when it could not be stored, and stored once", async () => {
+    const observations = new Observations();
+    observations.add(MODEL, first, { requests: 1 });
+    const away = { query: () => Promise.reject(new Error("no connection")) };
+    await expect(observations.store(away as never, new Date(NOW))).rejects.toThrow("no connection");
+    observations.add(MODEL, first, { requests: 1 });
+    await observations.store(pool, new Date(NOW));
+    await observations.store(pool, new Date(NOW));
+    expect((await observedOfWorker(pool, first, "24h", NOW)).at(-1)).toMatchObject({ requests: 2 });
+  });
+
+  it("has the speed of all workers and the failures as clients met them, for all models of a day", async () => {
+    await seen(Date.now(), (all) => {
+      all.add(MODEL, ANY_WORKER, { requests: 4, failures: 1, firstTokens: 4, firstTokenMs: 1_200 });
+      all.add(MODEL, first, { requests: 9, failures: 5, tokens: 100, tokenMs: 4_000 });
+      all.add(MODEL, second, { tokens: 100, tokenMs: 1_000 });
+    });
+    expect((await observedModels(pool)()).get(MODEL)).toEqual({
+      requests: 4,
+      failures: 1,
+      uptime: null,
+      first_token_ms: 300,
+      tokens_per_second: 40,
+    });
+  });
+
+  it("is erased by the hour after eight days and by the day after 400", async () => {
+    for (const days of [7, 9, 399, 402]) {
+      await seen(Date.now() - days * 24 * HOUR_MS, (all) => all.add(MODEL, first, { requests: 1 }));
+    }
+    await pruneObservations(pool);
+    const { rows } = await pool.query("SELECT span, count(*)::int AS rows FROM observation GROUP BY 1 ORDER BY 1");
+    expect(rows).toEqual([
+      { span: "day", rows: 3 },
+      { span: "hour", rows: 1 },
+    ]);
+  });
+});

@@ -1,0 +1,209 @@
+/** What the signed-in wallet sees of its account, and its API key. Below /app/api; `session` guards each route. */
+import { type Request, type RequestHandler, type Response, Router } from "express";
+import { type Address, zeroAddress } from "viem";
+import { z } from "zod";
+import { termsOf } from "../../api/chain/balances.ts";
+import { type Rpc, RpcUnreachable } from "../../api/chain/rpc.ts";
+import { bondsOf, ifIndexed } from "../../api/db/index-reads.ts";
+import { ApiError } from "../../api/errors.ts";
+import type { Gateway } from "../../api/gateway.ts";
+import { answerSeconds, type FoundJob, isoTime } from "../../api/jobs/job-reader.ts";
+import { write } from "../../api/routes/completion.ts";
+import { jobsQuerySchema } from "../../api/routes/jobs.ts";
+import { inTurns } from "../../api/routes/read-turns.ts";
+import { clientOf, validate } from "../../api/routes/request.ts";
+import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
+import { usdgValue } from "../../protocol/money.ts";
+import { usageSince, usedIn } from "./usage.ts";
+
+const HOUR_SECONDS = 3_600;
+const DAY_SECONDS = 86_400;
+
+/** `GET /account`, `GET /usage`, `GET /jobs.csv`, and `/key`. */
+export function webAccountRoutes(gateway: Gateway, session: RequestHandler): Router {
+  const turns = inTurns();
+  return Router()
+    .get("/account", session, showAccount(gateway))
+    .get("/usage", session, turns, showUsage(gateway))
+    .get("/jobs.csv", session, turns, usageCsv(gateway))
+    .use("/key", session, keyRoutes(gateway));
+}
+
+/**
+ * `GET /account`: the wallet's account as the chain has it now; all zero before the first deposit. `spent_today` counts
+ * the UTC day of the chain's time, and only while a daily limit is set. `claimable_units`: payouts that the token
+ * refused, in its units. `in_bonds`: the part of `escrowed` that open disputes hold; null while the index cannot tell.
+ */
+function showAccount({ rpc, config, pool, head }: Gateway): RequestHandler {
+  return async (request, response) => {
+    const { wallet } = clientOf(request);
+    const [[account, key, claimable], bonds] = await Promise.all([
+      readAccount(rpc, config.deployment.contracts.InferenceEscrow, wallet),
+      ifIndexed(bondsOf(pool, wallet), null),
+    ]);
+    const { operator, frozen, dailyLimit, spentDay, spentToday } = termsOf(account);
+    response.json({
+      wallet,
+      free: account.free,
+      escrowed: account.escrowed,
+      // The index is a moment behind the chain.
+      in_bonds: bonds === null ? null : Math.min(bonds, account.escrowed),
+      usdg_value: usdgValue(account.free + account.escrowed),
+      has_account: account.id !== 0,
+      operator: operator === 0 ? null : operator,
+      authorization_key: key === zeroAddress ? null : key,
+      frozen,
+      daily_limit: dailyLimit,
+      spent_today: dailyLimit !== null && spentDay === Math.floor(head.time / DAY_SECONDS) ? spentToday : 0,
+      claimable_units: claimable.toString(),
+    });
+  };
+}
+
+async function readAccount(rpc: Rpc, address: Address, wallet: Address) {
+  const escrow = { address, abi: inferenceEscrowAbi, args: [wallet] } as const;
+  try {
+    return await Promise.all([
+      rpc.client.readContract({ ...escrow, functionName: "accountOf" }),
+      rpc.client.readContract({ ...escrow, functionName: "authorizationKeyOf" }),
+      rpc.client.readContract({ ...escrow, functionName: "claimableOf" }),
+    ]);
+  } catch (error) {
+    throw new RpcUnreachable("account", error);
+  }
+}
+
+/** The last hours or UTC days, the running one included. */
+const USAGE_RANGES = {
+  "24h": { seconds: HOUR_SECONDS, count: 24 },
+  "7d": { seconds: DAY_SECONDS, count: 7 },
+  "30d": { seconds: DAY_SECONDS, count: 30 },
+} as const;
+
+const usageQuery = z.object({ range: z.enum(["24h", "7d", "30d"]).default("30d") });
+
+/**
+ * `GET /usage?range=24h`: use by the hour or UTC day (`from`) of the lock, oldest first, those without jobs included; and `models`, the
+ * same by model, the dearest first. `credits` are what the jobs cost in the end, after disputes.
+ */
+function showUsage({ pool, head }: Gateway): RequestHandler {
+  return async (request, response) => {
+    const { seconds, count } = USAGE_RANGES[validate(usageQuery, request.query).range];
+    const first = (Math.floor(head.time / seconds) - count + 1) * seconds;
+    const rows = await usageSince(pool, clientOf(request).wallet, { first, seconds });
+    const data = Array.from({ length: count }, (_, index) => {
+      const start = first + index * seconds;
+      return { from: isoTime(start), ...usedIn(rows.filter((row) => row.start === start)) };
+    });
+    const models = [...Map.groupBy(rows, (row) => row.model)]
+      .map(([model, used]) => ({ model, ...usedIn(used) }))
+      .sort((a, b) => b.credits - a.credits || b.jobs - a.jobs);
+    response.json({ data, models });
+  };
+}
+
+const CSV_PAGE = 100;
+const LAST_ID = `job_${"f".repeat(32)}`;
+const csvQuery = jobsQuerySchema.omit({ limit: true });
+
+const CSV_COLUMNS: Record<string, (found: FoundJob) => string | number | null> = {
+  job_id: ({ job }) => job.id,
+  created_at: ({ job }) => job.created_at,
+  completed_at: ({ job }) => job.completed_at,
+  status: ({ job }) => job.status,
+  model: ({ job }) => job.model,
+  tier: ({ job }) => job.tier,
+  credits_charged: ({ job }) => job.credits_charged,
+  usdg_value: ({ job }) => job.usdg_value.toFixed(2),
+  prompt_tokens: ({ job }) => job.usage.prompt_tokens,
+  completion_tokens: ({ job }) => job.usage.completion_tokens,
+  worker_address: ({ job }) => job.worker_address,
+  escrow_tx: ({ job }) => job.on_chain.escrow_tx,
+  settlement_tx: ({ job }) => job.on_chain.settlement_tx,
+  proof_hash: ({ job }) => job.on_chain.proof_hash,
+  // New ones come last: programs may count columns.
+  answer_seconds: answerSeconds,
+};
+
+/**
+ * `GET /jobs.csv` with the filters of `GET /jobs`: all matching jobs, newest first, as RFC 4180, streamed page by page. One export of a wallet runs
+ * at a time: each reads all of its jobs.
+ */
+function usageCsv({ jobReader: jobs }: Gateway): RequestHandler {
+  const exporting = new Set<Address>();
+  return async (request, response) => {
+    const { wallet } = clientOf(request);
+    if (exporting.has(wallet)) {
+      throw new ApiError("conflict", "An export of this wallet's jobs is running: wait for its end.");
+    }
+    exporting.add(wallet);
+    try {
+      await exportJobs(request, response);
+    } finally {
+      exporting.delete(wallet);
+    }
+  };
+
+  async function exportJobs(request: Request, response: Response): Promise<void> {
+    const { after, ...filters } = validate(csvQuery, request.query);
+    const query = { ...filters, wallet: clientOf(request).wallet, limit: CSV_PAGE };
+    // With an id above all, a lone `after` bounds the list too, and does not begin it.
+    const bounds = after === undefined ? {} : { after, before: filters.before ?? LAST_ID };
+    // The first page is read before the head is sent, so an error still has its status.
+    let page = await jobs.list({ ...query, ...bounds });
+    response.setHeader("content-type", "text/csv; charset=utf-8");
+    response.setHeader("content-disposition", 'attachment; filename="usage.csv"');
+    response.write(`${Object.keys(CSV_COLUMNS).join(",")}\r\n`);
+    for (;;) {
+      const text = page.data.map(csvLine).join("");
+      if (text !== "") await write(response, text);
+      if (page.cursor === null || response.destroyed) break;
+      page = await jobs.list({ ...query, ...bounds, before: page.cursor });
+    }
+    response.end();
+  }
+}
+
+function csvLine(found: FoundJob): string {
+  const fields = Object.values(CSV_COLUMNS).map((column) => csvField(column(found)));
+  return `${fields.join(",")}\r\n`;
+}
+
+function csvField(value: string | number | null): string {
+  const text = value === null ? "" : String(value);
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+/**
+ * `GET /key` → `{key: {hint, created_at, last_used_at, suspended} | null}`; `POST /key` creates the wallet's key, or replaces it, and
+ * returns it once as `api_key`; `DELETE /key` revokes it. Both hold for the very next request to the API.
+ */
+function keyRoutes({ keys }: Gateway): Router {
+  const show: RequestHandler = async (request, response) => {
+    const key = await keys.current(clientOf(request).wallet);
+    const shown = key && {
+      hint: key.hint,
+      created_at: key.createdAt.toISOString(),
+      last_used_at: key.lastUsedAt?.toISOString() ?? null,
+      suspended: key.suspended,
+    };
+    response.json({ key: shown });
+  };
+
+  const create: RequestHandler = async (request, response) => {
+    const { wallet } = clientOf(request);
+    if ((await keys.current(wallet))?.suspended) {
+      throw new ApiError("key_suspended", "The key is suspended for a policy violation and cannot be replaced.");
+    }
+    const apiKey = await keys.regenerate(wallet);
+    response.status(201).json({ api_key: apiKey });
+  };
+
+  const revoke: RequestHandler = async (request, response) => {
+    const { wallet } = clientOf(request);
+    await keys.revoke(wallet);
+    response.status(204).end();
+  };
+
+  return Router().get("/", show).post("/", create).delete("/", revoke);
+}

@@ -1,0 +1,288 @@
+/** The web application: its front door at /, its pages and files below /app, and below /app/api the routes that only it uses (docs/web.md). */
+import { existsSync, readFileSync } from "node:fs";
+import { extname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import express, { type ErrorRequestHandler, type RequestHandler, Router } from "express";
+import { isHex } from "viem";
+import { z } from "zod";
+import { quoted, WebError } from "../../api/errors.ts";
+import type { Gateway } from "../../api/gateway.ts";
+import { answerSeconds, type FoundJob, measuredSeconds } from "../../api/jobs/job-reader.ts";
+import { jobRoutes } from "../../api/routes/jobs.ts";
+import { type Bodies, readForm, takeBody } from "../../api/routes/json-body.ts";
+import { burstLimit, noStore } from "../../api/routes/limits.ts";
+import { addressOf, inTheme, pathOf, validate } from "../../api/routes/request.ts";
+import { webhookRoutes } from "../../api/routes/webhooks.ts";
+import { OWN_PATHS, PATHS } from "../../shared/web-paths.ts";
+import { webAccountRoutes } from "./account.ts";
+import { explorerRoutes } from "./explorer.ts";
+import { networkRoutes } from "./network.ts";
+import { demoRoute, deploymentRoute, publicConfig } from "./public.ts";
+import { requireSession, type Session, Sessions } from "./sessions.ts";
+import { ContractSignatures, Nonces, type SignInCheck, verifySignIn } from "./sign-in.ts";
+import { deliveryRoutes, settingsRoutes } from "./webhooks.ts";
+
+/** Requests a second from one address that lead to questions to the node; nodes are metered. */
+const NODE_PER_SECOND = 50;
+/** The same for transactions and their logs, which can be megabytes. */
+const EXPLORED_PER_SECOND = 20;
+/** The same for what is read of all workers and models, on the connections that jobs need. */
+const DIRECTORY_PER_SECOND = 50;
+
+/** What the application's API has in common with `/v1`: the bounds of all bodies together, and the same handlers. */
+type Shared = { bodies: Bodies; output: RequestHandler; dispute: RequestHandler };
+
+/** The front door, for browsers, and everything below `/app`. */
+export function webApp(gateway: Gateway, shared: Shared): Router {
+  const shown = publicConfig(gateway.config, gateway.operator.id, gateway.chat.jobs.times);
+  const page = showPage(JSON.stringify(shown));
+  return Router()
+    .get(PATHS.front, browsersOnly, securityHeaders, page(200, firstOf("front")), webErrorHandler)
+    .use(
+      "/app",
+      securityHeaders,
+      Router()
+        .use("/api", webApi(gateway, shared, shown))
+        .use(staticFiles(page)),
+      webErrorHandler,
+    );
+}
+
+/** A program that asks for `/` learns that there is nothing here. */
+const browsersOnly: RequestHandler = (request, response, next) => {
+  response.vary("accept");
+  next(request.accepts(["json", "html"]) === "html" ? undefined : "route");
+};
+
+function webApi(gateway: Gateway, shared: Shared, shown: object): Router {
+  const { config, pool, rpc, head, jobReader } = gateway;
+  const { origin } = new URL(config.APP_URL);
+  const { chainId, contracts } = config.deployment;
+  const sessions = new Sessions(pool, origin);
+  const nonces = new Nonces(pool, config.MASTER_KEY, config.OTHER_MASTER_KEYS);
+
+  const api = Router();
+  api.use(burstLimit(config.BURST_PER_SECOND), noStore, sameOriginOnly(origin), readForm(shared.bodies));
+  // Open to everybody, and each asks the node, some of them a dozen times.
+  api.use("/session", burstLimit(Math.min(config.BURST_PER_SECOND, NODE_PER_SECOND)));
+  api.use(["/tx", "/explorer"], burstLimit(Math.min(config.BURST_PER_SECOND, EXPLORED_PER_SECOND)));
+  api.use(
+    ["/workers", "/models", "/operators", "/network", "/disputes"],
+    burstLimit(Math.min(config.BURST_PER_SECOND, DIRECTORY_PER_SECOND)),
+  );
+  api.get("/config", (_request, response) => void response.json(shown));
+  api.get("/deployment.json", deploymentRoute(config));
+  api.use(sessionRoutes({ sessions, nonces, contracts: new ContractSignatures(rpc), audience: { origin, chainId } }));
+  api.use(explorerRoutes({ rpc, head, reader: pool, contracts }));
+  api.use(networkRoutes(pool, gateway.workers, gateway.operator.id));
+  api.get("/demo", demoRoute(config));
+
+  const session = requireSession(sessions);
+  api.use(webAccountRoutes(gateway, session));
+  api.get("/jobs/:job_id/output", session, shared.output);
+  api.post("/jobs/:job_id/dispute", session, shared.dispute);
+  const withAnswer = (found: FoundJob) => ({
+    ...found.job,
+    answer_seconds: measuredSeconds(found) ?? answerSeconds(found),
+  });
+  api.use("/jobs", session, jobRoutes(jobReader, withAnswer));
+  api.use("/settings", session, settingsRoutes(gateway.webhooks.context));
+  api.use(["/webhooks", "/deliveries"], session);
+  api.use(deliveryRoutes(gateway.webhooks.context));
+  api.use("/webhooks", webhookRoutes(gateway.webhooks.context));
+  api.use(unknown);
+  return api;
+}
+
+const signInSchema = z.object({
+  message: z.string().max(4_000),
+  signature: z.custom<`0x${string}`>((v) => isHex(v) && v.length <= 20_000, "must be hex"),
+});
+
+const shownSession = ({ wallet, expiresAt }: Session) => ({ wallet, expires_at: expiresAt.toISOString() });
+
+/**
+ * Below /app/api:
+ * - `POST /nonce` → `{nonce, expires_at}` for a sign-in message
+ * - `POST /session` `{message, signature}` → session and cookie
+ * - `GET /session` → `{session: {wallet, expires_at} | null, ended}`; `ended` if the cookie's session is over
+ * - `DELETE /session` → 204
+ */
+function sessionRoutes({ sessions, ...check }: SignInCheck & { sessions: Sessions }): Router {
+  const nonce: RequestHandler = (_request, response) => {
+    const { nonce, expiresAt } = check.nonces.issue();
+    response.json({ nonce, expires_at: expiresAt.toISOString() });
+  };
+
+  const signIn: RequestHandler = async (request, response) => {
+    const signed = takeBody(request, (body) => validate(signInSchema, body));
+    const wallet = await verifySignIn({ ...signed, from: addressOf(request) }, check);
+    const earlier = sessions.token(request);
+    if (earlier !== null) await sessions.close(earlier);
+    const { token, session } = await sessions.open(wallet);
+    sessions.setCookie(response, token);
+    response.json({ session: shownSession(session), ended: false });
+  };
+
+  // Asked by every visitor, so nobody being signed in is an answer and no error.
+  const current: RequestHandler = async (request, response) => {
+    const token = sessions.token(request);
+    const session = token === null ? null : await sessions.find(token);
+    const ended = token !== null && session === null;
+    if (ended) sessions.setCookie(response, null);
+    response.json({ session: session && shownSession(session), ended });
+  };
+
+  const signOut: RequestHandler = async (request, response) => {
+    const token = sessions.token(request);
+    if (token !== null) await sessions.close(token);
+    sessions.setCookie(response, null);
+    response.status(204).end();
+  };
+
+  return Router().post("/nonce", nonce).post("/session", signIn).get("/session", current).delete("/session", signOut);
+}
+
+const unknown: RequestHandler = (request) => {
+  throw new WebError("not_found", `There is no ${request.method} ${pathOf(request)}.`);
+};
+
+/** Answers a `WebError`; everything else is for the API's own handler. */
+const webErrorHandler: ErrorRequestHandler = (error, _request, response, next) => {
+  if (!(error instanceof WebError) || response.headersSent) return next(error);
+  response.status(error.status).json({ error: { code: error.code, message: error.message } });
+};
+
+/**
+ * The application runs its own scripts and styles only, and is shown in no frame. It talks to its own host, and to the node that a visitor
+ * names to check a job with.
+ */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "font-src 'self'",
+  "connect-src 'self' https: http://127.0.0.1:* http://localhost:*",
+  "manifest-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+const securityHeaders: RequestHandler = (_request, response, next) => {
+  response.setHeader("content-security-policy", POLICY);
+  response.setHeader("x-content-type-options", "nosniff");
+  response.setHeader("referrer-policy", "no-referrer");
+  response.setHeader("x-frame-options", "DENY");
+  response.setHeader("cross-origin-opener-policy", "same-origin-allow-popups");
+  response.setHeader("cross-origin-resource-policy", "same-origin");
+  response.setHeader("permissions-policy", "camera=(), geolocation=(), microphone=()");
+  next();
+};
+
+/** The application sends it with every change. No form can, and a script of another site needs our leave. */
+const CLIENT_HEADER = "x-requested-by";
+
+const READS = new Set(["GET", "HEAD"]);
+
+/**
+ * Refuses requests that another site makes a browser send, beside the cookie's SameSite=Strict. A change needs the
+ * application's own Origin, and a header that only its own scripts can set: no CORS preflight is answered.
+ */
+function sameOriginOnly(origin: string): RequestHandler {
+  return (request, _response, next) => {
+    if (READS.has(request.method)) return next();
+    const from = request.headers.origin;
+    if (from !== origin) {
+      throw new WebError(
+        "origin_not_allowed",
+        `Requests from ${from === undefined ? "no origin" : quoted(from)} are refused: this application lives at ${origin}.`,
+      );
+    }
+    if (request.headers[CLIENT_HEADER] === undefined) {
+      throw new WebError("header_missing", `The request lacks the header ${CLIENT_HEADER}: web.`);
+    }
+    next();
+  };
+}
+
+/** Where `scripts/build/web.ts` puts the application. */
+const WEB_DIST = fileURLToPath(new URL("../dist/", import.meta.url));
+
+type Built = Record<string, { file: string; imports?: string[] }>;
+
+/** Tags that load a file of the application, and what it imports, at once: otherwise they wait for the script that imports them. */
+function preloads(file: string): string {
+  const built: Built = JSON.parse(readFileSync(join(WEB_DIST, "manifest.json"), "utf8"));
+  const needed = new Set<string>();
+  const need = (name: string) => {
+    if (needed.has(name)) return;
+    needed.add(name);
+    for (const one of built[name]?.imports ?? []) need(one);
+  };
+  need(file);
+  const tags = [...needed].map((name) => `<link rel="modulepreload" crossorigin href="/app/${built[name]?.file}">`);
+  return tags.join("");
+}
+
+/** The one page, which holds what `GET /config` answers, so that it begins without a request. `first`: its code that is needed first. */
+const showPage =
+  (config: string) =>
+  (status: number, first?: string): RequestHandler =>
+  (request, response) => {
+    const page = join(WEB_DIST, "index.html");
+    if (!existsSync(page)) {
+      throw new WebError(
+        "not_built",
+        "The web application is not built: run `node scripts/build/web.ts`, or `npm start`.",
+      );
+    }
+    // No setting can end the element: in JSON a "<" can always be written as an escape.
+    const begin = `id="config">`;
+    const text = readFileSync(page, "utf8")
+      .replace(begin, () => begin + config.replaceAll("<", "\\u003c"))
+      .replace("</head>", (end) => (first === undefined ? end : preloads(first) + end));
+    response.status(status).setHeader("cache-control", "no-cache").vary("cookie").type("html");
+    response.send(inTheme(text, request));
+  };
+
+/**
+ * The built application: its files under names with a hash of their content, and the page for every other path. A path that is no page of
+ * the application gets it with 404.
+ */
+function staticFiles(page: ReturnType<typeof showPage>): Router {
+  const files = join(WEB_DIST, "assets");
+  const assets = express.static(files, { immutable: true, maxAge: "1y", index: false });
+  const missing: RequestHandler = (request) => {
+    throw new WebError("not_found", `There is no ${pathOf(request)}: reload the page, a newer version is there.`);
+  };
+  const router = Router().use("/assets", precompressed(files), assets, missing);
+  for (const [name, path] of Object.entries(PATHS)) {
+    if (path.startsWith("/app")) router.get(path.slice("/app".length) || "/", page(200, firstOf(name)));
+  }
+  return router.get("/{*path}", page(404));
+}
+
+/** The code that a page needs first: what signs in on a wallet's own pages, elsewhere the file with the page's name. */
+const firstOf = (name: string): string => (name in OWN_PATHS ? "src/wallet/own-pages.tsx" : `src/pages/${name}.tsx`);
+
+const ENCODINGS = [
+  ["br", ".br"],
+  ["gzip", ".gz"],
+] as const;
+
+/** Sends a file as the build compressed it, to browsers that take it. */
+function precompressed(files: string): RequestHandler {
+  return (request, response, next) => {
+    const name = request.path.slice(1);
+    const file = join(files, name);
+    // One name, no path: nothing outside the folder can be asked for.
+    if (!/^[\w.-]+\.(js|css|svg)$/.test(name)) return next();
+    const found = ENCODINGS.find(([encoding, end]) => request.acceptsEncodings(encoding) && existsSync(file + end));
+    response.vary("accept-encoding");
+    if (found === undefined) return next();
+    response.type(extname(name)).setHeader("content-encoding", found[0]);
+    response.sendFile(file + found[1], { immutable: true, maxAge: "1y" });
+  };
+}

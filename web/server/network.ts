@@ -1,0 +1,328 @@
+/** Who makes up the network, and what it does: models, workers, operators, their histories, and disputes. Open to everybody, below /app/api. */
+import { type Request, type RequestHandler, Router } from "express";
+import { getAddress } from "viem";
+import { countFailedJobs, listWorkerIncidents } from "../../api/db/incidents.ts";
+import {
+  type DisputeRow,
+  getArbiters,
+  getDispute,
+  listDisputes,
+  listModels,
+  listSlashes,
+  listTreasuryDebts,
+  listWorkers,
+  type ModelRow,
+  type WorkerRow,
+} from "../../api/db/index-reads.ts";
+import {
+  OBSERVED_RANGES,
+  type Observed,
+  type ObservedRange,
+  observedModels,
+  observedOfModel,
+  observedOfWorker,
+} from "../../api/db/observations.ts";
+import { paced, type Reader, snakeCase } from "../../api/db/pool.ts";
+import { ApiError, quoted, WebError } from "../../api/errors.ts";
+import { isoTime } from "../../api/jobs/job-reader.ts";
+import type { WorkerPool } from "../../api/jobs/worker-pool.ts";
+import {
+  type HistoryEvent,
+  type ListedJob,
+  listHistory,
+  listJobsBy,
+  listJobsOfOperator,
+  listOperators,
+  type OperatorRow,
+} from "./explorer-reads.ts";
+import { chargedEver, type DayTotal, earningsByWorker, networkDay, totalsBy } from "./network-day.ts";
+
+const SLASHES_SHOWN = 10;
+const INCIDENTS_SHOWN = 10;
+const LATEST = 8;
+/** Jobs and events on a page of one of them. */
+export const JOBS_SHOWN = 25;
+export const EVENTS_SHOWN = 25;
+const DISPUTES_SHOWN = 25;
+const OPEN_DISPUTES_SHOWN = 200;
+
+/** Of a model that no gateway has seen anything of. */
+const NOT_SEEN: Observed = { requests: 0, failures: 0, uptime: null, first_token_ms: null, tokens_per_second: null };
+const NOTHING: DayTotal = { jobs: 0, settled: 0, failed: 0, credits: 0, units: 0 };
+
+/**
+ * `GET /models`, `/workers`, `/operators`, each with a page of one: `/models/{id}`, `/workers/{number or address}`, `/operators/{number}`;
+ * `GET /models/{id}/observed?range=24h` and `/workers/{id}/observed?range=24h`, also `7d` and `30d`: what this service's gateways saw of them, by
+ * the hour, six hours or UTC day, oldest first. `GET /network`; `GET /disputes?before={position}` and `/disputes/{job_id}`: open disputes, the first to end first, and those that ended, newest
+ * first; one dispute with who said what, its arbiters, their votes and its end. A worker is `active` if the chain lets it take jobs, and
+ * `answers` if this gateway reaches it. Stakes are in millionths of an SVC. Jobs, credits and earnings are all operators', as the chain has
+ * them; `owed` is what the treasury still owes a worker after disputes. A worker's success is of this operator's jobs: the chain does not
+ * say who failed a job.
+ */
+export function networkRoutes(reader: Reader, pool: WorkerPool, operator: number): Router {
+  const day = networkDay(reader);
+  const earnings = earningsByWorker(reader);
+  const failures = paced(() => countFailedJobs(reader));
+  const total = paced(() => chargedEver(reader));
+  const latest = paced(() => listJobsOfOperator(reader, operator, LATEST));
+
+  const seenModels = observedModels(reader);
+
+  const shownModels = async (rows: readonly ModelRow[]) => {
+    const [jobs, seen] = await Promise.all([day(), seenModels()]);
+    const today = totalsBy(jobs, (row) => row.model);
+    return rows.map((row) => ({
+      ...showModel(row, pool, today.get(row.number) ?? NOTHING),
+      observed_24h: seen.get(row.number) ?? NOT_SEEN,
+    }));
+  };
+
+  const shownWorkers = async (rows: readonly WorkerRow[]) => {
+    const signers = rows.map((row) => row.signer);
+    // One question for all workers: these pages share their connections with jobs.
+    const [catalog, slashes, incidents, jobs, failed, earned] = await Promise.all([
+      listModels(reader),
+      listSlashes(reader, signers, SLASHES_SHOWN).then((all) => Map.groupBy(all, ({ worker }) => worker)),
+      listWorkerIncidents(reader, signers, INCIDENTS_SHOWN).then((all) => Map.groupBy(all, ({ worker }) => worker)),
+      day(),
+      failures(),
+      earnings(),
+    ]);
+    const states = new Map(pool.states().map((state) => [state.worker.toLowerCase(), state]));
+    const names = new Map(catalog.map((model) => [model.number, model.id]));
+    const ofAll = totalsBy(jobs, (row) => row.worker);
+    const ofOurs = totalsBy(
+      jobs.filter((row) => row.operator === operator),
+      (row) => row.worker,
+    );
+    return rows.map(({ signer, models, ...row }) => {
+      const today = ofAll.get(signer) ?? NOTHING;
+      return {
+        address: getAddress(signer),
+        ...shown(row),
+        answers: states.get(signer)?.healthy ?? false,
+        first_token_ms: rounded(states.get(signer)?.firstTokenMs),
+        jobs_24h: today.settled,
+        earned_24h: today.units,
+        earned_7d: earned.get(signer)?.week ?? 0,
+        earned_total: earned.get(signer)?.ever ?? 0,
+        success_24h: shareOf(ofOurs.get(signer)?.settled ?? 0, failed.get(signer) ?? 0),
+        models: models.map((number) => names.get(number) ?? `model ${number}`),
+        slashes: (slashes.get(signer) ?? []).map((slash) => ({
+          job_id: slash.jobId,
+          amount: slash.amount.toString(),
+          slashed_at: isoTime(slash.blockTime),
+          reason: slash.reason,
+          tx: slash.txHash,
+        })),
+        // Without their details: those can hold a worker's own words, and nobody knows where it has them from.
+        incidents: (incidents.get(signer) ?? []).map(({ worker, detail, ...incident }) => shown(incident)),
+      };
+    });
+  };
+
+  const shownOperators = async (rows: readonly OperatorRow[]) => {
+    const today = totalsBy(await day(), (row) => row.operator);
+    return rows.map((row) => showOperator(row, today.get(row.number) ?? NOTHING));
+  };
+
+  const models: RequestHandler = async (_request, response) => {
+    response.json({ data: await shownModels(await listModels(reader)) });
+  };
+  const model: RequestHandler = async (request, response) => {
+    const id = String(request.params.id);
+    const row = (await listModels(reader)).find((one) => one.id === id);
+    if (row === undefined) throw new WebError("not_found", `The catalog has no model '${id}'.`);
+    const subject = { subject: String(row.number), limit: EVENTS_SHOWN };
+    const [[shown], history] = await Promise.all([shownModels([row]), listHistory(reader, "model", subject)]);
+    response.json({ ...shown, history: history.map(showEvent) });
+  };
+  const modelSeen: RequestHandler = async (request, response) => {
+    const id = String(request.params.id);
+    const [catalog, known] = await Promise.all([listModels(reader), listWorkers(reader)]);
+    const row = catalog.find((one) => one.id === id);
+    if (row === undefined) throw new WebError("not_found", `The catalog has no model '${id}'.`);
+    const [any, ...lines] = await observedOfModel(reader, row.number, rangeOf(request));
+    const numbers = new Map(known.map(({ signer, number }): [string, number] => [signer, number]));
+    const workers = lines.map(({ worker, spans }) => ({
+      number: numbers.get(worker) ?? null,
+      address: getAddress(worker),
+      spans,
+    }));
+    response.json({ spans: any?.spans, workers });
+  };
+  const workerSeen: RequestHandler = async (request, response) => {
+    const id = String(request.params.id).toLowerCase();
+    const row = (await listWorkers(reader)).find((one) => one.signer === id || String(one.number) === id);
+    if (row === undefined) throw new WebError("not_found", `No worker '${id}' is registered.`);
+    response.json({ spans: await observedOfWorker(reader, row.signer, rangeOf(request)) });
+  };
+  const workers: RequestHandler = async (_request, response) => {
+    response.json({ data: await shownWorkers(await listWorkers(reader)) });
+  };
+  const worker: RequestHandler = async (request, response) => {
+    const id = String(request.params.id).toLowerCase();
+    const row = (await listWorkers(reader)).find((one) => one.signer === id || String(one.number) === id);
+    if (row === undefined) throw new WebError("not_found", `No worker '${id}' is registered.`);
+    const { signer } = row;
+    const [[shown], owed, jobs, history] = await Promise.all([
+      shownWorkers([row]),
+      listTreasuryDebts(reader, signer),
+      listJobsBy(reader, "worker", { value: signer, limit: JOBS_SHOWN }),
+      listHistory(reader, "worker", { subject: signer, limit: EVENTS_SHOWN }),
+    ]);
+    const debts = owed.map(({ jobId, units }) => ({ job_id: jobId, units }));
+    response.json({ ...shown, owed: debts, jobs: jobs.map(showJob), history: history.map(showEvent) });
+  };
+  const operators: RequestHandler = async (_request, response) => {
+    response.json({ data: await shownOperators(await listOperators(reader)) });
+  };
+  const oneOperator: RequestHandler = async (request, response) => {
+    const id = String(request.params.id);
+    const row = (await listOperators(reader)).find((one) => String(one.number) === id);
+    if (row === undefined) throw new WebError("not_found", `There is no operator ${quoted(id)}.`);
+    const [[shown], jobs, history] = await Promise.all([
+      shownOperators([row]),
+      listJobsOfOperator(reader, row.number, JOBS_SHOWN),
+      listHistory(reader, "operator", { subject: id, limit: EVENTS_SHOWN }),
+    ]);
+    response.json({ ...shown, jobs: jobs.map(showJob), history: history.map(showEvent) });
+  };
+  /** What the network does now: workers that answer, models that one of them hosts, and this operator's jobs. */
+  const network: RequestHandler = async (_request, response) => {
+    const [rows, credits_total, jobs, catalog] = await Promise.all([day(), total(), latest(), listModels(reader)]);
+    const today = totalsBy(rows, (row) => row.operator).get(operator) ?? NOTHING;
+    response.json({
+      workers: pool.states().filter(({ healthy }) => healthy).length,
+      models: catalog.filter((one) => !one.retired && pool.hosts(one.number).length > 0).length,
+      jobs_24h: today.jobs,
+      credits_24h: today.credits,
+      credits_total,
+      latest: jobs.map(showJob),
+    });
+  };
+
+  const disputes: RequestHandler = async (request, response) => {
+    const { before } = request.query;
+    if (before !== undefined && !/^\d{1,15}$/.test(String(before))) {
+      throw new ApiError("invalid_request", "before: must be the `next` of an earlier page", { param: "before" });
+    }
+    const page = { limit: DISPUTES_SHOWN, before: before === undefined ? undefined : Number(before) };
+    const [open, rows] = await Promise.all([
+      before === undefined ? listDisputes(reader, { open: true, limit: OPEN_DISPUTES_SHOWN }) : [],
+      listDisputes(reader, page),
+    ]);
+    response.json({
+      open: open.map(showDispute),
+      ended: rows.filter(({ ruling }) => ruling !== null).map(showDispute),
+      next: rows.length === DISPUTES_SHOWN ? (rows.at(-1)?.position ?? null) : null,
+    });
+  };
+  const dispute: RequestHandler = async (request, response) => {
+    const id = String(request.params.id);
+    const row = await getDispute(reader, id);
+    if (row === null) throw new WebError("not_found", `No dispute of job '${id}' is on the chain (yet).`);
+    const set = await getArbiters(reader, row.arbiterSet);
+    response.json({
+      ...showDispute(row),
+      worker: getAddress(row.worker),
+      received_hash: row.receivedHash,
+      joined_hash: row.joinedHash,
+      worker_hash: row.workerHash,
+      opened_tx: row.openedTx,
+      resolved_tx: row.resolvedTx,
+      credits_returned: row.creditsReturned,
+      arbiter_set: row.arbiterSet,
+      arbiters: (set?.arbiters ?? []).map(getAddress),
+      quorum: set?.quorum ?? null,
+      ballots: Object.entries(row.ballots).map(([arbiter, { ruling }]) => ({ arbiter: getAddress(arbiter), ruling })),
+    });
+  };
+
+  return Router()
+    .get("/disputes", disputes)
+    .get("/disputes/:id", dispute)
+    .get("/models", models)
+    .get("/models/:id", model)
+    .get("/models/:id/observed", modelSeen)
+    .get("/workers", workers)
+    .get("/workers/:id", worker)
+    .get("/workers/:id/observed", workerSeen)
+    .get("/operators", operators)
+    .get("/operators/:id", oneOperator)
+    .get("/network", network);
+}
+
+/** The time that a chart shows: 24 hours unless the request names another one. */
+function rangeOf({ query: { range = "24h" } }: Request): ObservedRange {
+  if (Object.hasOwn(OBSERVED_RANGES, String(range))) return range as ObservedRange;
+  const known = Object.keys(OBSERVED_RANGES).join(", ");
+  throw new ApiError("invalid_request", `range: must be one of ${known}, not ${quoted(String(range))}`, {
+    param: "range",
+  });
+}
+
+function showModel({ createdAt, ...row }: ModelRow, pool: WorkerPool, today: DayTotal) {
+  return {
+    ...shown(row),
+    active_workers: pool.hosts(row.number).length,
+    demo: pool.isDemo(row.number),
+    jobs_24h: today.settled,
+    credits_24h: today.credits,
+    success_24h: shareOf(today.settled, today.failed),
+  };
+}
+
+function showOperator({ signers, ...row }: OperatorRow, today: DayTotal) {
+  return {
+    ...shown(row),
+    signers: signers.map(({ signer, ...times }) => ({ address: getAddress(signer), ...shown(times) })),
+    jobs_24h: today.settled,
+    credits_24h: today.credits,
+    success_24h: shareOf(today.settled, today.failed),
+  };
+}
+
+const showDispute = (row: DisputeRow) => ({
+  job_id: row.jobId,
+  wallet: getAddress(row.wallet),
+  opened_by: row.byOperator ? "operator" : "wallet",
+  from_proven: row.fromProven,
+  credits: row.credits,
+  bond: row.bond,
+  votes: {
+    worker_at_fault: row.votesWorkerAtFault,
+    gateway_at_fault: row.votesGatewayAtFault,
+    rejected: row.votesRejected,
+  },
+  opened_at: isoTime(row.openedAt),
+  rule_from: isoTime(row.ruleFrom),
+  rule_before: isoTime(row.ruleBefore),
+  ruling: row.ruling,
+  resolved_at: isoTime(row.resolvedAt),
+});
+
+export const showJob = (job: ListedJob) => shown(job);
+
+export const showEvent = ({ blockTime, txHash, data, ...event }: HistoryEvent) => ({
+  ...shown(event),
+  occurred_at: isoTime(blockTime),
+  tx: txHash,
+  data: shown(data),
+});
+
+/** A row as pages get it: names in snake case, times (`…At`) in ISO 8601, addresses with their checksums, the largest numbers as text. */
+export const shown = (row: object): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(row).map(([name, value]) => [snakeCase(name), shownValue(name, value)]));
+
+function shownValue(name: string, value: unknown): unknown {
+  if (typeof value === "number") return name.endsWith("At") ? isoTime(value) : value;
+  if (typeof value === "string") return /^0x[0-9a-f]{40}$/.test(value) ? getAddress(value) : value;
+  if (typeof value === "bigint") return String(value);
+  return value instanceof Date ? value.toISOString() : value;
+}
+
+const rounded = (ms: number | null | undefined): number | null => (ms == null ? null : Math.round(ms));
+
+/** Share of what went well; null of nothing. */
+const shareOf = (good: number, bad: number): number | null => (good + bad === 0 ? null : good / (good + bad));

@@ -1,0 +1,91 @@
+/** One attempt of a delivery: the signed request, and what came of it in words for the endpoint's owner. */
+import { createHmac } from "node:crypto";
+import { EndpointRefused, type GuardedClient } from "../api/outbound/endpoint.ts";
+import { readStart } from "../shared/bounded-body.ts";
+
+/** Value of `Service-Signature` (specification, "Signature"). `timestamp` in Unix seconds. */
+export function signatureHeader(secret: string, timestamp: number, body: string): string {
+  const mac = createHmac("sha256", secret).update(`${timestamp}.${body}`).digest("hex");
+  return `t=${timestamp},v1=${mac}`;
+}
+
+/** What an attempt came to: `delivered` for an answer of 2xx within the limit, and for nothing else. */
+export type Outcome = {
+  result: "delivered" | "status" | "timeout" | "connection" | "refused";
+  startedAt: Date;
+  durationMs: number;
+  status: number | null;
+  /** First bytes of the answer, as text that PostgreSQL can hold. */
+  response: string | null;
+  error: string | null;
+};
+
+const RESPONSE_BYTES = 1_024;
+/** An answer is its status; its body gets this long to come. */
+const BODY_MS = 2_000;
+const TIMED_OUT = new Error("the endpoint did not answer in time");
+
+type Message = { url: string; secret: string; body: string; timeoutMs: number };
+
+/** Posts a signed event once. Never rejects for what the endpoint does, only with the reason of `stop`. */
+export async function attempt(message: Message, http: GuardedClient, stop: AbortSignal): Promise<Outcome> {
+  const { url, secret, body, timeoutMs } = message;
+  const startedAt = new Date();
+  const begin = performance.now();
+  const limit = new AbortController();
+  const timer = setTimeout(() => limit.abort(TIMED_OUT), timeoutMs);
+  const timing = () => ({ startedAt, durationMs: Math.round(performance.now() - begin) });
+  try {
+    const headers = {
+      "content-type": "application/json",
+      "user-agent": "inference-webhooks/1",
+      "service-signature": signatureHeader(secret, Math.floor(startedAt.getTime() / 1000), body),
+    };
+    const answer = await http.post(url, { headers, body, signal: AbortSignal.any([limit.signal, stop]) });
+    // Before the body: an answer's time is that of its status.
+    const answered = timing();
+    const status = answer.statusCode ?? 0;
+    const isDelivered = status >= 200 && status < 300;
+    const redirected = status >= 300 && status < 400 ? ": redirects are not followed" : "";
+    return {
+      ...answered,
+      result: isDelivered ? "delivered" : "status",
+      status,
+      response: await firstBytes(answer),
+      error: isDelivered ? null : `answered ${status}${redirected}`,
+    };
+  } catch (error) {
+    stop.throwIfAborted();
+    const why = failure(limit.signal.aborted ? TIMED_OUT : error, timeoutMs);
+    return { ...timing(), ...why, status: null, response: null };
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The beginning of a body. A short one is read to its end, so that its connection can be used again. */
+async function firstBytes(body: AsyncIterable<Buffer> & { destroy(): unknown }): Promise<string> {
+  // The status has decided already: of a body that we cut, what came is shown.
+  const timer = setTimeout(() => body.destroy(), BODY_MS);
+  const bytes = await readStart(body, RESPONSE_BYTES);
+  clearTimeout(timer);
+  return bytes.toString("utf8").replaceAll("\0", "\ufffd");
+}
+
+const CLOSED = new Set(["ECONNRESET", "EPIPE"]);
+
+/** Why there was no answer, in words for the endpoint's owner. */
+function failure(error: unknown, timeoutMs: number): Pick<Outcome, "result" | "error"> {
+  if (error === TIMED_OUT) return { result: "timeout", error: `no answer within ${timeoutMs / 1000} seconds` };
+  if (error instanceof EndpointRefused) return { result: "refused", error: `not called: ${error.message}` };
+  const { code = "", syscall = "", message = String(error) } = error as NodeJS.ErrnoException;
+  if (code === "ETIMEDOUT") return { result: "timeout", error: "the endpoint could not be connected to in time" };
+  const words = () => {
+    // The resolver's own errors: their codes can be those of sockets, of the connection to the name server.
+    if (syscall.startsWith("query")) return `the host name could not be resolved (${code})`;
+    if (code === "ECONNREFUSED") return "the connection was refused";
+    if (CLOSED.has(code)) return "the connection was closed before an answer";
+    return `${message.slice(0, 200)}${code === "" ? "" : ` (${code})`}`;
+  };
+  return { result: "connection", error: words() };
+}
