@@ -5,6 +5,9 @@ export const FLAT_TOKENS = 500;
 /** Output tokens a request may produce when the client names none: they cost just the flat price on every launch model. */
 export const DEFAULT_MAX_TOKENS = 2_000;
 
+/** Most credits that a job can lock, and so cost (`Pricing.JOB_LIMIT`). The catalog lists no model of which a whole window costs more. */
+export const JOB_LIMIT = 5_000;
+
 export type Prices = { creditsPerRequest: number; creditsPer1kTokens: number };
 
 /**

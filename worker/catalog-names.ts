@@ -1,6 +1,7 @@
-/** How a model server's names and the catalog's ids fit together, and how a model that the catalog lacks is listed. */
+/** How a model server's names and the catalog's ids fit together, how both are written, and how a model that the catalog lacks is listed. */
+import { JOB_LIMIT } from "../protocol/pricing.ts";
 import { LISTING_PRICES, TIERS, type Tier } from "../protocol/tiers.ts";
-import type { ServedModel } from "./model-servers.ts";
+import type { ModelServer, ServedModel } from "./model-servers.ts";
 
 /** What a name may end with that does not make another model: how it is tuned, stored or quantized. */
 const SUFFIX =
@@ -40,6 +41,43 @@ export function namesByCatalogId(models: readonly ServedModel[], catalog: Iterab
   return names;
 }
 
+/** Models as settings name them: of `a,b=name` a has its own name at the model server, b has "name". */
+export function parseNames(list: string): Map<string, string> {
+  const names = new Map<string, string>();
+  for (const part of list.split(",")) {
+    const [id = "", ...name] = part.split("=").map((text) => text.trim());
+    if (id !== "") names.set(id, name.join("=") || id);
+  }
+  return names;
+}
+
+/** The same as a setting. */
+export const namesText = (names: ReadonlyMap<string, string>): string =>
+  [...names].map(([id, name]) => `${id}=${name}`).join(",");
+
+/** Catalog id → name at the server, of the wanted models. A name may also be the catalog's. `missing`: names that the server does not have. */
+export function wantedNames(
+  wanted: ReadonlyMap<string, string>,
+  models: readonly ServedModel[],
+  catalog: readonly string[],
+): { names: Map<string, string>; missing: string[] } {
+  const names = new Map<string, string>();
+  const missing: string[] = [];
+  for (const [id, name] of wanted) {
+    const isNamed = (one: ServedModel) => one.name === name;
+    const model = models.find(isNamed) ?? models.find((one) => catalogIdOf(one.name, catalog) === name);
+    if (model === undefined) missing.push(name);
+    else names.set(id, model.name);
+  }
+  return { names, missing };
+}
+
+/** Which of a server's models are used, as a sentence without its end. */
+export function servesInWords({ kind, url }: ModelServer, names: ReadonlyMap<string, string>): string {
+  const models = [...names].map(([id, name]) => (id === name ? id : `${name} as ${id}`));
+  return `${kind} at ${url} serves ${models.join(", ")}`;
+}
+
 /** The largest model of each tier, in parameters; between the launch catalog's 3B and 7B, 8B and 14B, 27B and 70B. */
 const TIER_LIMITS: readonly [Tier, number][] = [
   ["lite", 5e9],
@@ -49,13 +87,11 @@ const TIER_LIMITS: readonly [Tier, number][] = [
 ];
 /** What is listed for a server that does not tell: every model of today has it. */
 const UNTOLD_CONTEXT = 4_096;
-/** Most credits of a job (`JOB_LIMIT` of the contracts): a whole window must not cost more. */
-const JOB_LIMIT = 5_000;
-
 /** The catalog's entry (`ModelListing` of the contracts) of a model: its tier by its parameters, its context as its server says. */
 export function listingOf(id: string, { name, parameters, context }: ServedModel) {
   const [tier] = TIER_LIMITS.find(([, limit]) => (parameters ?? 0) < limit) ?? ["max" as const];
   const prices = LISTING_PRICES[tier];
+  // A whole window must not cost more.
   const affordable = Math.floor((JOB_LIMIT * 1_000) / prices.creditsPer1kTokens);
   const [organisation] = name.includes("/") ? name.split("/") : [];
   return {

@@ -10,6 +10,7 @@ import { ABILITIES, ALWAYS_REASONING, DECLARATIONS, type Declaration } from "../
 import { isNodeUrl, NODE_URL_HELP } from "../shared/node-url.ts";
 import { type Redact, redactor, secretsOfUrl } from "../shared/redact.ts";
 import { dataDirOf, readStackFile } from "../shared/stack-file.ts";
+import { parseNames } from "./catalog-names.ts";
 import { COMMAND, ConfigError } from "./console.ts";
 
 /**
@@ -49,7 +50,13 @@ const schema = z.object({
   models: setting(
     "WORKER_MODELS --models ID,ID",
     "catalog ids to host; id=name where the backend has another name (default: beside a local stack, all that the server serves)",
-    z.string({ error: "is needed: the catalog ids to host, e.g. --models qwen3-8b" }).min(1).transform(parseModels),
+    z
+      .string({ error: "is needed: the catalog ids to host, e.g. --models qwen3-8b" })
+      .transform((list): ReadonlyMap<string, string> => parseNames(list))
+      .refine(
+        (names) => names.size > 0,
+        "names no model: use catalog-id or catalog-id=name-at-the-server, with commas",
+      ),
   ),
   abilities: setting(
     "WORKER_ABILITIES --abilities LIST",
@@ -283,15 +290,6 @@ export function hiding({ rpcUrl, rpcUrls, backend, privateKey, ownerKey, passphr
     [ownerKey?.slice(2), "WORKER_OWNER_PRIVATE_KEY"],
     [passphrase.text ?? undefined, "WORKER_PASSPHRASE"],
   ]);
-}
-
-/** `a,b=name` → a under "a", b under "name". */
-function parseModels(list: string): ReadonlyMap<string, string> {
-  const entries = list.split(",").flatMap((part): [string, string][] => {
-    const [id = "", ...name] = part.split("=").map((s) => s.trim());
-    return id === "" ? [] : [[id, name.join("=") || id]];
-  });
-  return new Map(entries);
 }
 
 /** What is declared of a model; null: of every one. */

@@ -19,8 +19,9 @@ const USUAL_PLACES = [
   ["LM Studio", 1234],
 ] as const;
 
-/** The places in words. */
-export const LOOKED_FOR = USUAL_PLACES.map(([kind, port]) => `${kind} on port ${port}`).join(", ");
+const PLACES = USUAL_PLACES.map(([kind, port]) => `${kind} on port ${port}`).join(", ");
+/** What is said where none was found. */
+export const NONE_ANSWERS = `no model server answers on this machine (looked for ${PLACES})`;
 
 /** A server on this machine answers within milliseconds, unless it is loading a model. */
 const LOOK_MS = 1_500;

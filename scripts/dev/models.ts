@@ -1,11 +1,19 @@
 /** The model servers behind a local stack: found on this machine or named, and who answers for which model. */
 
-import { type Listing, listingOf, namesByCatalogId } from "../../worker/catalog-names.ts";
+import {
+  type Listing,
+  listingOf,
+  namesByCatalogId,
+  namesText,
+  parseNames,
+  servesInWords,
+  wantedNames,
+} from "../../worker/catalog-names.ts";
 import {
   findModelServers,
-  LOOKED_FOR,
   type ModelServer,
   mayLook,
+  NONE_ANSWERS,
   readModelServer,
 } from "../../worker/model-servers.ts";
 import { LAUNCH_MODELS } from "../deploy/launch-models.ts";
@@ -17,6 +25,9 @@ export type Asked = { backend?: string | undefined; models?: string | undefined 
 
 /** A server with those of its models that the stack offers: catalog id → name at the server. */
 export type Served = { server: ModelServer; names: ReadonlyMap<string, string> };
+
+/** Ids of the launch catalog. */
+const LAUNCHED: readonly string[] = LAUNCH_MODELS.map(({ id }) => id);
 
 /** The servers to put behind the stack. Throws a StackError where one was named and cannot be used. */
 export async function findServed({ backend, models }: Asked, env: NodeJS.ProcessEnv): Promise<Served[]> {
@@ -36,55 +47,39 @@ export async function findServed({ backend, models }: Asked, env: NodeJS.Process
 /** Each server's models by catalog id; a model that two servers have is the first one's. */
 export function shareOut(servers: readonly ModelServer[]): Served[] {
   const taken = new Set<string>();
-  const launched = LAUNCH_MODELS.map(({ id }) => id);
   return servers.flatMap((server) => {
-    const names = new Map([...namesByCatalogId(server.models, launched)].filter(([id]) => !taken.has(id)));
+    const names = new Map([...namesByCatalogId(server.models, LAUNCHED)].filter(([id]) => !taken.has(id)));
     for (const id of names.keys()) taken.add(id);
     return names.size === 0 ? [] : { server, names };
   });
 }
 
 function chosen({ url, models }: ModelServer, list: string): Map<string, string> {
-  const names = new Map<string, string>();
-  for (const pair of list.split(",")) {
-    const [id = "", name = id] = pair.trim().split(/=(.*)/s);
-    if (id === "") continue;
-    if (!models.some((one) => one.name === name)) {
-      throw new StackError(
-        `--models: the server at ${url} has no "${name}"; it has ${models.map((one) => one.name).join(", ")}.`,
-      );
-    }
-    names.set(id, name);
-  }
-  if (names.size === 0) throw new StackError("--models names no model: use catalog-id=name-at-the-server,…");
-  return names;
+  const wanted = parseNames(list);
+  if (wanted.size === 0) throw new StackError("--models names no model: use catalog-id=name-at-the-server,…");
+  const { names, missing } = wantedNames(wanted, models, LAUNCHED);
+  if (missing.length === 0) return names;
+  const served = models.map(({ name }) => name).join(", ");
+  throw new StackError(`--models: the server at ${url} has no "${missing.join('", "')}"; it has ${served}.`);
 }
 
 /** What the start says of them, a line each. */
 export function inWords(served: readonly Served[], env: NodeJS.ProcessEnv): string[] {
-  if (served.length > 0) {
-    return served.map(({ server, names }) => {
-      const told = [...names].map(([id, name]) => (id === name ? id : `${name} as ${id}`));
-      return `${server.kind} at ${server.url} serves ${told.join(", ")}`;
-    });
-  }
+  if (served.length > 0) return served.map(({ server, names }) => servesInWords(server, names));
   return mayLook(env)
-    ? [
-        `no model server answers on this machine (looked for ${LOOKED_FOR})`,
-        "all answers are demo text, until one does and you start again",
-      ]
+    ? [NONE_ANSWERS, "all answers are demo text, until one does and you start again"]
     : ["no model server was looked for (LOOK_FOR_MODELS=no): all answers are demo text"];
 }
 
 /** The pool: generators for what no server has, then a worker for each server. */
 export function poolOf(generators: readonly WorkerOptions[], served: readonly Served[]): WorkerOptions[] {
   const taken = new Set(served.flatMap(({ names }) => [...names.keys()]));
-  const left = LAUNCH_MODELS.map(({ id }) => id).filter((id) => !taken.has(id));
+  const left = LAUNCHED.filter((id) => !taken.has(id));
   const workers = served.map(({ server, names }) => ({
     models: [...names.keys()],
     env: {
       WORKER_BACKEND: server.url,
-      WORKER_MODELS: [...names].map(([id, name]) => `${id}=${name}`).join(","),
+      WORKER_MODELS: namesText(names),
     },
   }));
   return [...(left.length === 0 ? [] : generators.map((one) => ({ ...one, models: left }))), ...workers];
@@ -92,11 +87,10 @@ export function poolOf(generators: readonly WorkerOptions[], served: readonly Se
 
 /** How the catalog lists the served models that the launch catalog lacks. */
 export function listingsOf(served: readonly Served[]): Listing[] {
-  const launched = new Set(LAUNCH_MODELS.map(({ id }) => id as string));
   return served.flatMap(({ server, names }) =>
     [...names].flatMap(([id, name]) => {
       const model = server.models.find((one) => one.name === name);
-      return model === undefined || launched.has(id) ? [] : listingOf(id, model);
+      return model === undefined || LAUNCHED.includes(id) ? [] : listingOf(id, model);
     }),
   );
 }

@@ -1,12 +1,12 @@
 /** A worker beside a local stack (`npm start`): what it serves where its settings leave that open. */
 import { DEV_CHAIN_ID } from "../../protocol/deployment.ts";
 import { readStackFile } from "../../shared/stack-file.ts";
-import { catalogIdOf, listingOf, namesByCatalogId } from "../catalog-names.ts";
+import { listingOf, namesByCatalogId, namesText, parseNames, servesInWords, wantedNames } from "../catalog-names.ts";
 import { type Chain, connectChain, readCatalog } from "../chain.ts";
 import type { Config } from "../config.ts";
 import { ConfigError, type Terminal } from "../console.ts";
 import { listModels } from "../development.ts";
-import { findModelServers, LOOKED_FOR, type ModelServer, mayLook, readModelServer } from "../model-servers.ts";
+import { findModelServers, type ModelServer, mayLook, NONE_ANSWERS, readModelServer } from "../model-servers.ts";
 
 type Values = Record<string, string>;
 
@@ -27,23 +27,19 @@ export async function withModelServer(values: Values, env: NodeJS.ProcessEnv, te
   const [server, names] = choose(servers, catalog, models) ?? [];
   if (server === undefined || names === undefined) {
     if (models === undefined) {
-      throw new ConfigError(
-        `no model server answers on this machine (looked for ${LOOKED_FOR}): start one, or name it with --backend URL`,
-      );
+      throw new ConfigError(`${NONE_ANSWERS}: start one, or name it with --backend URL`);
     }
     terminal.say(`No model server on this machine serves ${models}: the built-in generator answers with demo text.`);
     return values;
   }
-  const told = [...names].map(([id, name]) => (id === name ? id : `${name} as ${id}`));
-  terminal.say(`${server.kind} at ${server.url} serves ${told.join(", ")}.`);
+  terminal.say(`${servesInWords(server, names)}.`);
   const others = servers.filter((one) => one !== server).map(({ kind, url }) => `${kind} at ${url}`);
   if (others.length > 0) {
     terminal.say(
       `Not joined: ${others.join(", ")}. Each needs a worker with its own --backend, --data-dir and --port.`,
     );
   }
-  const list = [...names].map(([id, name]) => `${id}=${name}`).join(",");
-  return { ...values, WORKER_BACKEND: server.url, WORKER_MODELS: list };
+  return { ...values, WORKER_BACKEND: server.url, WORKER_MODELS: namesText(names) };
 }
 
 const lookAround = (env: NodeJS.ProcessEnv) => (mayLook(env) ? findModelServers() : []);
@@ -64,11 +60,8 @@ function choose(
 ): [ModelServer, Map<string, string>] | null {
   for (const server of servers) {
     if (wanted === undefined) return [server, namesByCatalogId(server.models, catalog)];
-    const pairs = wanted.split(",").map((pair): [string, string | undefined] => {
-      const [id = "", name = id] = pair.trim().split(/=(.*)/s);
-      return [id, server.models.find((one) => one.name === name || catalogIdOf(one.name, catalog) === name)?.name];
-    });
-    if (pairs.every(([, name]) => name !== undefined)) return [server, new Map(pairs as [string, string][])];
+    const { names, missing } = wantedNames(parseNames(wanted), server.models, catalog);
+    if (missing.length === 0) return [server, names];
   }
   return null;
 }

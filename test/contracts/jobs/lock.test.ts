@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { JOB_LIMIT } from "../../../protocol/pricing.ts";
 import { jobId } from "../support/actors.ts";
 import { nextBlockAt, now } from "../support/chain.ts";
 import { accountWith, expectRevert, expectTokens, jobWith } from "../support/expect.ts";
@@ -64,7 +65,7 @@ describe("lock", () => {
   it("locks at most 5,000 credits for one job, so that no ruling can cost the treasury more", async () => {
     const world = await freshWorld();
     await buyCredits(world, world.client, 5_000);
-    expect(await world.escrow.JOB_LIMIT()).to.equal(5_000);
+    expect(await world.escrow.JOB_LIMIT()).to.equal(JOB_LIMIT);
     await expectRevert(sendLock(world, { maxTokens: 250_001 }), "Job_TooLarge", 5_001, 5_000);
     const job = await lockJob(world, { maxTokens: 250_000 });
     expect((await world.escrow.jobOf(job.id)).credits).to.equal(5_000);

@@ -2,7 +2,14 @@ import { describe, expect, it } from "vitest";
 import { quote } from "../../../protocol/pricing.ts";
 import { TIERS } from "../../../protocol/tiers.ts";
 import { LAUNCH_MODELS } from "../../../scripts/deploy/launch-models.ts";
-import { catalogIdOf, listingOf, namesByCatalogId } from "../../../worker/catalog-names.ts";
+import {
+  catalogIdOf,
+  listingOf,
+  namesByCatalogId,
+  namesText,
+  parseNames,
+  wantedNames,
+} from "../../../worker/catalog-names.ts";
 
 const CATALOG = LAUNCH_MODELS.map(({ id }) => id);
 
@@ -40,6 +47,31 @@ describe("a served model's id", () => {
       ["qwen3-8b", "qwen3:8b"],
       ["tiny", "tiny"],
     ]);
+  });
+});
+
+describe("a list of models", () => {
+  const models = ["Qwen/Qwen3-8B-GGUF", "mine=v2", "tiny"].map((name) => ({ name, parameters: null, context: null }));
+
+  it.each([
+    ["qwen3-8b", { "qwen3-8b": "qwen3-8b" }],
+    [" qwen3-8b = Qwen/Qwen3-8B-GGUF , mine=mine=v2,", { "qwen3-8b": "Qwen/Qwen3-8B-GGUF", mine: "mine=v2" }],
+    ["mine=", { mine: "mine" }],
+    [" , ", {}],
+  ])("is read from %j", (list, names) => {
+    expect(Object.fromEntries(parseNames(list))).toEqual(names);
+  });
+
+  it("is written as it is read", () => {
+    const list = "qwen3-8b=Qwen/Qwen3-8B-GGUF,mine=mine=v2";
+    expect(namesText(parseNames(list))).toBe(list);
+  });
+
+  it("may name a model as its server or as the catalog does", () => {
+    const wanted = parseNames("a=Qwen/Qwen3-8B-GGUF,b=qwen3-8b,tiny,c=other");
+    const { names, missing } = wantedNames(wanted, models, CATALOG);
+    expect(namesText(names)).toBe("a=Qwen/Qwen3-8B-GGUF,b=Qwen/Qwen3-8B-GGUF,tiny=tiny");
+    expect(missing).toEqual(["other"]);
   });
 });
 

@@ -5,7 +5,7 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
-import { findModelServers, LOOKED_FOR, mayLook, readModelServer } from "../../../worker/model-servers.ts";
+import { findModelServers, mayLook, NONE_ANSWERS, readModelServer } from "../../../worker/model-servers.ts";
 
 let server: Server | undefined;
 afterEach(() => server?.close());
@@ -165,7 +165,8 @@ describe("a model server", () => {
 });
 
 it("model servers are looked for on this machine alone, and never where that is forbidden", async () => {
-  expect(LOOKED_FOR).toBe("Ollama on port 11434, llama-server on port 8080, vLLM on port 8000, LM Studio on port 1234");
+  const places = "Ollama on port 11434, llama-server on port 8080, vLLM on port 8000, LM Studio on port 1234";
+  expect(NONE_ANSWERS).toContain(places);
   for (const { url } of await findModelServers()) expect(new URL(url).hostname).toBe("127.0.0.1");
   expect([mayLook({}), mayLook({ LOOK_FOR_MODELS: "no" })]).toEqual([true, false]);
 });
