@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { BodyTooLarge, readBounded } from "../shared/bounded-body.ts";
 import { type VerifiedFetch, type VerifiedOptions, verified } from "./verified.ts";
 
 /**
@@ -88,8 +89,13 @@ async function answer(request: IncomingMessage, response: ServerResponse, { base
     if (given === null) return refuse(response, 401, "missing_api_key", NO_KEY);
     if (isSame(given, `Bearer ${keys.localKey}`)) headers.set("authorization", `Bearer ${keys.apiKey}`);
   }
-  const body = await readBody(request);
-  if (body === null) return refuse(response, 400, "invalid_request", `The body has more than ${MOST_BODY} bytes.`);
+  let body: string;
+  try {
+    body = (await readBounded(request, MOST_BODY)).toString("utf8");
+  } catch (error) {
+    if (!(error instanceof BodyTooLarge)) throw error;
+    return refuse(response, 400, "invalid_request", `The body has more than ${MOST_BODY} bytes.`);
+  }
   const gone = new AbortController();
   response.once("close", () => gone.abort());
   const init = { method: request.method ?? "GET", headers, signal: gone.signal, ...(body !== "" && { body }) };
@@ -101,7 +107,7 @@ async function answer(request: IncomingMessage, response: ServerResponse, { base
 }
 
 const NO_KEY =
-  "Send the key that this endpoint printed at its start: 'Authorization: Bearer local_…'. Every user of this machine can reach it.";
+  "The request has no key: send the one that this endpoint printed at its start, as 'Authorization: Bearer local_…'. Without it, every user of this machine could spend the account's credits.";
 
 /** Digests have one length, so the comparison says nothing of the key's. */
 function isSame(given: string, expected: string): boolean {
@@ -115,17 +121,6 @@ function targetOf(base: string, path: string): string | null {
   if (below === undefined || !URL.canParse(`${base}${below}`)) return null;
   const [root, target] = [new URL(`${base}/`), new URL(`${base}${below}`)];
   return target.origin === root.origin && target.pathname.startsWith(root.pathname) ? target.href : null;
-}
-
-async function readBody(request: IncomingMessage): Promise<string | null> {
-  const pieces: Buffer[] = [];
-  let size = 0;
-  for await (const piece of request as AsyncIterable<Buffer>) {
-    size += piece.length;
-    if (size > MOST_BODY) return null;
-    pieces.push(piece);
-  }
-  return Buffer.concat(pieces).toString("utf8");
 }
 
 function refuse(response: ServerResponse, status: number, code: string, message: string): void {

@@ -1,6 +1,7 @@
 /**
- * The chain as gateway and worker read it: JSON-RPC through one or several nodes. What nodes limit is dealt with here, once: calls that change
- * nothing are asked again, batches become as small as the node takes, a node that is silent, behind or of another chain is left out.
+ * The chain as gateway and worker read it: JSON-RPC through one or several nodes. This is the one place that deals with the limits and faults of
+ * nodes. A call that changes nothing is asked again, a batch becomes as small as the node takes, and a node that is silent, behind or of another
+ * chain is left out.
  */
 import { type CustomTransport, custom } from "viem";
 import {
@@ -98,8 +99,8 @@ export class ChainNode {
   }
 
   /**
-   * One call; its reply has at most `maxBytes`. One that changes nothing is asked again, of another node if there is one, within `timeoutMs`.
-   * Rejects with RpcError or RpcUnreachable.
+   * One call, whose reply has at most `maxBytes`. Where no usable answer comes, a call that changes nothing is asked again within `timeoutMs`, of
+   * another node if there is one. Rejects with RpcError or RpcUnreachable.
    */
   async request<T>(method: string, params: readonly unknown[], timeoutMs = 10_000, maxBytes?: number): Promise<T> {
     return this.#again(changes(method), new Deadline(timeoutMs), method, ({ rpc }, end) =>
@@ -108,8 +109,8 @@ export class ChainNode {
   }
 
   /**
-   * Several calls, of one node in as few requests as it takes and together within `timeoutMs`; results in their order. Rejects with the error of the
-   * first call that has one.
+   * Several calls to one node, in as few requests as it takes, all within `timeoutMs`. The results have the order of the calls. Rejects with the
+   * error of the first call that has one.
    */
   async batch<T extends readonly unknown[]>(calls: readonly Call[], timeoutMs = 10_000): Promise<T> {
     const end = new Deadline(timeoutMs);
@@ -125,7 +126,7 @@ export class ChainNode {
     return (await Promise.all(results)) as unknown as T;
   }
 
-  /** A look at all nodes at once: their newest blocks, and whose chain they are of. */
+  /** Asks all nodes for their newest block and their chain, and decides which of them are left out. */
   async compare(chainId: number): Promise<void> {
     const silent = Number.NEGATIVE_INFINITY;
     const looks = await Promise.all(
@@ -156,8 +157,8 @@ export class ChainNode {
   }
 
   /**
-   * The node to ask now, of those that are not left out: the first that does not rest; if all do, the one whose rest ends first. The best node is
-   * never left out, so there is none only where all are of another chain: what they say is never used.
+   * The node to ask now: the first that is not left out and does not rest. If all of these rest, it is the one whose rest ends first. The best
+   * node of this chain is never left out, so there is none only where every node is of another chain, whose answers must not be used.
    */
   #pick(method: string): Source {
     const now = performance.now();

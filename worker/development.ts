@@ -34,7 +34,8 @@ export async function giveDevelopmentFunds(
 /** Lists those models that the catalog lacks, in the name of its owner, the timelock: on a development chain nobody waits for a vote. */
 export async function listModels(chain: ChainView, listings: readonly Listing[]): Promise<void> {
   const { client, deployment } = chain;
-  const known = listings.length === 0 ? new Map() : await readCatalog(chain);
+  if (listings.length === 0) return;
+  const known = await readCatalog(chain);
   const missing = listings.filter(({ id }) => !known.has(id));
   if (missing.length === 0) return;
   const catalog = { address: deployment.contracts.ModelCatalog, abi: modelCatalogAbi } as const;

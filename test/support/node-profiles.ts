@@ -41,7 +41,7 @@ export type NodeProfile = {
   /** Data of a revert: as it is, with a word in front, or left out. */
   revert: "plain" | "prefixed" | "bare";
   /** Share of requests that are refused as too many, and the form of that. */
-  limited: { share: number; form: "429" | "error" | "html" | "string" } | null;
+  limited: { share: number; form: "429" | "error" } | null;
   /** Share of requests that a replica answers which is so many blocks behind. */
   behind: { share: number; blocks: number } | null;
   /** Blocks after which receipts and transactions are found. */
@@ -161,9 +161,8 @@ const infura: NodeProfile = {
 const sequencer: NodeProfile = {
   ...geth,
   name: "sequencer",
-  words: { ...geth.words, known: refused("already known"), nonceTooLow: () => refused("nonce too low") },
+  words: { ...geth.words, nonceTooLow: () => refused("nonce too low") },
   sync: false,
-  costCap: { wei: ETHER, refused: refused("tx fee (1.72 ether) exceeds the configured cap (1.00 ether)") },
   batch: { most: 20, form: "error", refused: refused("too many RPC calls in batch request", -32014) },
   logs: { blocks: 2_000, results: 20_000, refused: refused("backend response too large", -32020) },
   pendingTag: false,

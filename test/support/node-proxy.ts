@@ -107,8 +107,6 @@ export class NodeProxy {
       if (tooMany !== null) {
         this.#note("refused as too many");
         const error = { code: -32005, message: "Too Many Requests" };
-        if (tooMany === "html") return say(503, "<html><body>Service Temporarily Unavailable</body></html>");
-        if (tooMany === "string") return say(429, JSON.stringify({ error: "rate limit exceeded" }));
         const replies = calls.map(({ id }) => ({ jsonrpc: "2.0", id, error }));
         return say(tooMany === "429" ? 429 : 200, JSON.stringify(Array.isArray(asked) ? replies : replies[0]));
       }

@@ -2,10 +2,7 @@
 import type { ChatRequest } from "../../protocol/dispatch.ts";
 import { ContextExceeded, type Counting, estimatePrompt } from "./backend.ts";
 
-/**
- * Sends a request to the model server, a POST where there is a body; null where the answer is no JSON, or no success. `path` is under the server's
- * root.
- */
+/** Asks the model server for a document: with GET, or with POST where there is a body. Null if the answer is an error or no JSON. `path` is below the server's root. */
 export type Ask = (path: string, body: unknown, signal: AbortSignal) => Promise<unknown>;
 /** A model as the server's list has it. */
 export type ListedModel = { id: string } & Record<string, unknown>;
