@@ -4,34 +4,20 @@ import express, { type Express, type RequestHandler } from "express";
 import { continueTrace } from "../shared/tracing.ts";
 import { webApp } from "../web/server/app.ts";
 import type { Gateway } from "./gateway.ts";
-import { accountRoute } from "./routes/account.ts";
-import { chatRoute } from "./routes/chat.ts";
-import { disputeRoute } from "./routes/dispute.ts";
+import { mount } from "./routes/define-route.ts";
 import { docsRoutes } from "./routes/docs.ts";
-import { errorHandler, notFound, patternOf } from "./routes/errors.ts";
+import { errorHandler, notFound } from "./routes/errors.ts";
 import { healthRoutes } from "./routes/health.ts";
-import { jobRoutes, outputRoute } from "./routes/jobs.ts";
-import { Bodies, limitByCredits, readChat, readForm } from "./routes/json-body.ts";
-import { burstLimit, cors, noStore, tellIndexLag } from "./routes/limits.ts";
-import { modelRoutes } from "./routes/models.ts";
+import { Bodies, readForm } from "./routes/json-body.ts";
+import { burstLimit, cors, noStore } from "./routes/limits.ts";
 import { authenticate, pathOf } from "./routes/request.ts";
-import { webhookRoutes } from "./routes/webhooks.ts";
+import { chatRoute, FORM_ROUTES, patternOf } from "./routes/routes.ts";
 
 /** The HTTP surface: operator's routes, then everything below `/v1` behind the bearer key. */
 export function createApp(gateway: Gateway): Express {
-  const { config, logger, jobReader } = gateway;
-  const { jobs } = gateway.chat;
-  const shared = {
-    bodies: new Bodies(),
-    output: outputRoute(jobReader, jobs.store, jobs.cipher),
-    dispute: disputeRoute({
-      reader: jobReader,
-      desk: gateway.desk,
-      store: jobs.store,
-      cipher: jobs.cipher,
-      arbitrationSeconds: jobs.times.arbitration,
-    }),
-  };
+  const { config, logger, chat } = gateway;
+  const { store, cipher, times } = chat.jobs;
+  const parts = { ...gateway, bodies: new Bodies(), store, cipher, arbitrationSeconds: times.arbitration };
   const app = express();
   app.disable("x-powered-by");
   app.disable("etag");
@@ -43,21 +29,14 @@ export function createApp(gateway: Gateway): Express {
   v1.use(noStore, cors);
   v1.use(burstLimit(config.BURST_PER_SECOND));
   v1.use(authenticate(gateway.keys, gateway.balances), traceRequest);
-  const chatLimit = limitByCredits(gateway.directory, gateway.balances);
-  v1.post("/chat/completions", readChat(shared.bodies, chatLimit), chatRoute(gateway.chat));
-  v1.use(readForm(shared.bodies));
-  v1.use("/models", modelRoutes(gateway.directory, gateway.workers));
-  v1.get("/jobs/:job_id/output", shared.output);
-  v1.post("/jobs/:job_id/dispute", shared.dispute);
-  v1.get(["/jobs", "/jobs/:job_id", "/account"], tellIndexLag(gateway.index));
-  v1.use("/jobs", jobRoutes(gateway.jobReader));
-  v1.get("/account", accountRoute(gateway.pool, gateway.balances));
-  v1.use("/webhooks", webhookRoutes(gateway.webhooks.context));
+  mount(v1, [chatRoute], parts);
+  v1.use(readForm(parts.bodies));
+  mount(v1, FORM_ROUTES, parts, gateway.index);
   app.use("/v1", v1);
   // Pages, files, and every path that does not exist.
   app.use(burstLimit(config.BURST_PER_SECOND));
   app.use(docsRoutes(config, gateway.operator.id));
-  app.use(webApp(gateway, shared));
+  app.use(webApp(parts));
 
   app.use(notFound);
   app.use(errorHandler(config.DOCS_URL, logger));

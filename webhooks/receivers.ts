@@ -54,10 +54,9 @@ const secret = z
   .describe("Signing secret, never shown again. Without one, one is made and shown in this answer only.");
 
 /** Body of `POST /v1/webhooks` (specification, "Endpoints"). `createWebhook` judges whether the URL may be asked. */
-export const newWebhookSchema = z.strictObject(
-  { url, events, secret },
-  "must be an object with url, events and secret, nothing else",
-);
+export const newWebhookSchema = z
+  .strictObject({ url, events, secret }, "must be an object with url, events and secret, nothing else")
+  .meta({ id: "WebhookRequest" });
 export type NewWebhook = z.output<typeof newWebhookSchema>;
 
 /** Changes of a webhook: what is not given stays. */
@@ -92,21 +91,27 @@ export const webhookSchema = z
       .enum(["active", "failed"])
       .meta({ description: "`failed`: five attempts of one delivery failed; nothing is delivered any more." }),
   })
-  .meta({ description: "An endpoint and the events it receives." });
+  .meta({ id: "Webhook", description: "An endpoint and the events it receives." });
 
 /** Answer to its creation: the secret only if the service made it. */
-export const createdWebhookSchema = webhookSchema.extend({
-  secret: z.string().optional().meta({ description: "Only here, and only if the request brought none." }),
-});
+export const createdWebhookSchema = webhookSchema
+  .extend({
+    secret: z.string().optional().meta({ description: "Only here, and only if the request brought none." }),
+  })
+  .meta({ id: "CreatedWebhook" });
 
-export const webhookListSchema = z.object({
-  object: z.literal("list"),
-  data: z.array(webhookSchema).meta({ description: "Newest first; all of them." }),
-  has_more: z.literal(false),
-  next_cursor: z.null(),
-});
+export const webhookListSchema = z
+  .object({
+    object: z.literal("list"),
+    data: z.array(webhookSchema).meta({ description: "Newest first; all of them." }),
+    has_more: z.literal(false),
+    next_cursor: z.null(),
+  })
+  .meta({ id: "WebhookList" });
 
-export const deletedWebhookSchema = z.object({ id: webhookId, deleted: z.literal(true) });
+export const deletedWebhookSchema = z
+  .object({ id: webhookId, deleted: z.literal(true) })
+  .meta({ id: "DeletedWebhook" });
 
 export type WebhookObject = z.infer<typeof createdWebhookSchema>;
 

@@ -1,4 +1,3 @@
-import type { RequestHandler } from "express";
 import type pg from "pg";
 import { usdgValue } from "../../protocol/money.ts";
 import type { Balance, Balances } from "../chain/balances.ts";
@@ -6,24 +5,34 @@ import { RpcUnreachable } from "../chain/rpc.ts";
 import { type AccountRow, getAccount, ifIndexed } from "../db/index-reads.ts";
 import { unavailable } from "../errors.ts";
 import { isoTime } from "../jobs/job-reader.ts";
-import { clientOf, setServiceHeaders } from "./request.ts";
+import { accountSchema } from "../schemas/resources.ts";
+import { defineRoute } from "./define-route.ts";
+import { setServiceHeaders } from "./request.ts";
 
 /** `GET /v1/account`. The balance comes from the chain, or from the index while the node is out of reach. */
-export function accountRoute(pool: pg.Pool, balances: Balances): RequestHandler {
-  return async (request, response) => {
-    const { wallet, keyCreatedAt } = clientOf(request);
-    const account = await ifIndexed(getAccount(pool, wallet), null);
-    const credits = await currentCredits(() => balances.read(wallet, request.receivedAt), account);
-    setServiceHeaders(response, { creditsRemaining: credits });
-    response.json({
-      wallet,
-      credits_remaining: credits,
-      usdg_value: usdgValue(credits),
-      last_topup_at: isoTime(account?.lastTopupAt ?? null),
-      api_key_created_at: keyCreatedAt.toISOString(),
-    });
-  };
-}
+export const getAccountRoute = defineRoute({
+  method: "get",
+  path: "/v1/account",
+  operationId: "getAccount",
+  tag: "Account",
+  summary: "Get the account",
+  response: { description: "The account of the key's wallet.", schema: accountSchema },
+  isIndexed: true,
+  handler:
+    ({ pool, balances }: { pool: pg.Pool; balances: Balances }) =>
+    async ({ client: { wallet, keyCreatedAt }, request }, response) => {
+      const account = await ifIndexed(getAccount(pool, wallet), null);
+      const credits = await currentCredits(() => balances.read(wallet, request.receivedAt), account);
+      setServiceHeaders(response, { creditsRemaining: credits });
+      return {
+        wallet,
+        credits_remaining: credits,
+        usdg_value: usdgValue(credits),
+        last_topup_at: isoTime(account?.lastTopupAt ?? null),
+        api_key_created_at: keyCreatedAt.toISOString(),
+      };
+    },
+});
 
 /** What authentication read for this very request is not read again. */
 async function currentCredits(read: () => Promise<Balance>, account: AccountRow | null): Promise<number> {

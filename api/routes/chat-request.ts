@@ -172,32 +172,34 @@ const noChoice = z.enum(["none", "auto"]);
 const NO_TOOLS = "is not offered: this service has no tool calling, so switch tools off in your client";
 
 /** What a client may send: the offered fields, and those that are refused by name instead of being ignored. */
-export const chatRequestSchema = chatBodySchema.extend({
-  n: notOffered(z.literal(1)),
-  tools: notOffered(noTools, NO_TOOLS),
-  tool_choice: notOffered(noChoice, NO_TOOLS),
-  functions: notOffered(noTools, NO_TOOLS),
-  function_call: notOffered(noChoice, NO_TOOLS),
-  logprobs: notOffered(z.literal(false)),
-  top_logprobs: notOffered(z.literal(0)),
-  logit_bias: notOffered(z.strictObject({})),
-  modalities: notOffered(z.array(z.literal("text")).length(1)),
-  audio: notOffered(nothing),
-  prediction: notOffered(nothing),
-  web_search_options: notOffered(nothing),
-  reasoning: notOffered(nothing),
-  include_reasoning: notOffered(z.literal(false)),
-  thinking: notOffered(nothing),
-  chat_template_kwargs: notOffered(nothing),
-  structured_outputs: notOffered(nothing),
-  guided_json: notOffered(nothing),
-  guided_regex: notOffered(nothing),
-  guided_choice: notOffered(nothing),
-  guided_grammar: notOffered(nothing),
-  grammar: notOffered(nothing),
-  models: notOffered(nothing),
-  route: notOffered(nothing),
-});
+export const chatRequestSchema = chatBodySchema
+  .extend({
+    n: notOffered(z.literal(1)),
+    tools: notOffered(noTools, NO_TOOLS),
+    tool_choice: notOffered(noChoice, NO_TOOLS),
+    functions: notOffered(noTools, NO_TOOLS),
+    function_call: notOffered(noChoice, NO_TOOLS),
+    logprobs: notOffered(z.literal(false)),
+    top_logprobs: notOffered(z.literal(0)),
+    logit_bias: notOffered(z.strictObject({})),
+    modalities: notOffered(z.array(z.literal("text")).length(1)),
+    audio: notOffered(nothing),
+    prediction: notOffered(nothing),
+    web_search_options: notOffered(nothing),
+    reasoning: notOffered(nothing),
+    include_reasoning: notOffered(z.literal(false)),
+    thinking: notOffered(nothing),
+    chat_template_kwargs: notOffered(nothing),
+    structured_outputs: notOffered(nothing),
+    guided_json: notOffered(nothing),
+    guided_regex: notOffered(nothing),
+    guided_choice: notOffered(nothing),
+    guided_grammar: notOffered(nothing),
+    grammar: notOffered(nothing),
+    models: notOffered(nothing),
+    route: notOffered(nothing),
+  })
+  .meta({ id: "ChatCompletionRequest" });
 
 export type ChatBody = {
   model: string;

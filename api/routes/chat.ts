@@ -3,6 +3,7 @@ import type { Hex } from "viem";
 import { newJobId, toApiJobId } from "../../protocol/job-id.ts";
 import { lineJson } from "../../shared/line-json.ts";
 import { describeSpan, markFailed } from "../../shared/tracing.ts";
+import type { Balances } from "../chain/balances.ts";
 import type { Directory } from "../chain/directory.ts";
 import type { IdempotencyStore } from "../db/idempotency.ts";
 import type { StoredJob } from "../db/jobs.ts";
@@ -17,7 +18,8 @@ import { type CompletedJob, JobRun } from "../jobs/job.ts";
 import { readAnswer, withSettlements } from "../jobs/job-reader.ts";
 import type { RunningJobs } from "../jobs/running-jobs.ts";
 import { Timings } from "../jobs/timings.ts";
-import { type ChatBody, parseChatBody, sizeOf } from "./chat-request.ts";
+import { completionSchema } from "../schemas/completion.ts";
+import { type ChatBody, chatRequestSchema, parseChatBody, sizeOf } from "./chat-request.ts";
 import {
   ChunkWriter,
   type CompletionBase,
@@ -26,7 +28,10 @@ import {
   streamAnswer,
   usageOf,
 } from "./completion.ts";
-import { takeBody } from "./json-body.ts";
+import { defineStreamingRoute } from "./define-route.ts";
+import { type Bodies, limitByCredits, readChat, takeBody } from "./json-body.ts";
+import { JOB, some } from "./openapi/headers.ts";
+import { errorResponses } from "./openapi/responses.ts";
 import { clientOf, setServiceHeaders } from "./request.ts";
 
 /** A reply waits this long for the hash of its settlement's transaction, never for its mining. */
@@ -51,7 +56,8 @@ type ChatDependencies = {
  * `POST /v1/chat/completions`, plain and streamed. An `Idempotency-Key` pays for one answer, however often it is sent; so does the job id of
  * an authorization.
  */
-export function chatRoute(dependencies: ChatDependencies): RequestHandler {
+/** The handler of `chatRoute`, once the body is read. */
+export function completeChat(dependencies: ChatDependencies): RequestHandler {
   return async (request, response) => {
     const body = takeBody(request, parseChatBody);
     // Only what was understood is kept while the job runs.
@@ -384,3 +390,113 @@ async function replayAnswer(
     trailers: async () => trailersOf(job.settlementTx, jobs.balances.known(job.wallet)?.free),
   });
 }
+
+// ---------------------------------------------------------------- the endpoint
+
+const SSE = `data: {"id":"chatcmpl-job_0198c0de5f7a7c3e9b1d2f3a4b5c6d7e","object":"chat.completion.chunk","created":1767225600,"model":"qwen3-8b","choices":[{"index":0,"delta":{"role":"assistant","content":"Hello"},"finish_reason":null}]}
+
+data: {"id":"chatcmpl-job_0198c0de5f7a7c3e9b1d2f3a4b5c6d7e","object":"chat.completion.chunk","created":1767225600,"model":"qwen3-8b","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}
+
+data: [DONE]
+
+`;
+
+const idempotencyKeyParameter = {
+  name: "Idempotency-Key",
+  in: "header" as const,
+  required: false,
+  description:
+    "Pay once: a repetition with the same key and the same body within the retention time gets the same job and the same " +
+    "answer. Bodies are the same if their JSON is, whatever its white space and the order of its fields. With another body: 409 `conflict`. " +
+    "Errors are not kept.",
+  schema: { type: "string" as const, minLength: 1, maxLength: 255, pattern: "^[\\x21-\\x7e]+$" },
+};
+
+const authorizationParameter = {
+  name: "x-service-authorization",
+  in: "header" as const,
+  required: false,
+  description:
+    "Required for a wallet with an authorization key: that key's EIP-712 signature `Authorization` of this one job. Wallet, operator, the " +
+    "model's catalog number and the SHA-256 of the body's bytes follow from the request. `job_id`: a UUIDv7 made " +
+    "within 60 seconds of now, good for one job. `max_tokens`: their price is locked; at least what the body asks for. `max_credits`: at " +
+    "least that price. `expires_at`: Unix seconds, 60 to 600 ahead. A repetition with the same header and body gets the same answer; " +
+    "another use of the job id is 409 `conflict`. Not together with `Idempotency-Key`.",
+  schema: {
+    type: "string" as const,
+    pattern:
+      "^job_id=job_[0-9a-f]{32};max_tokens=[0-9]+;max_credits=[0-9]+;expires_at=[0-9]+;signature=0x[0-9a-fA-F]{130}$",
+  },
+};
+
+export const chatRoute = defineStreamingRoute({
+  method: "post",
+  path: "/v1/chat/completions",
+  operationId: "createChatCompletion",
+  tag: "Chat",
+  summary: "Generate a reply",
+  description:
+    "Locks the price in escrow, dispatches the request to a worker, and settles on chain. Fields that are not offered and would change the " +
+    "answer are refused by name. Fields without a meaning for the answer (`user`, `metadata`, `store`, …) are ignored.",
+  parameters: [idempotencyKeyParameter, authorizationParameter],
+  requestBody: {
+    required: true,
+    description:
+      "At most 4 MiB, not compressed; at most 4,096 messages, and 1,000 entries in any other list. A body of more than 64 KiB is read only " +
+      "for a wallet that can pay for a request: 402 otherwise.",
+    content: {
+      "application/json": {
+        schema: chatRequestSchema,
+        examples: {
+          plain: { value: { model: "qwen3-8b", messages: [{ role: "user", content: "Say hello." }] } },
+          streamed: {
+            value: { model: "qwen3-8b", messages: [{ role: "user", content: "Say hello." }], stream: true },
+          },
+        },
+      },
+    },
+  },
+  responses: {
+    "200": {
+      description:
+        "The answer. With `stream`, events: the first chunk has `role` and content, the last one an empty `delta` and the " +
+        "`finish_reason`, then `[DONE]`. Comment lines (`: keep-alive`) come in silence. A stream that breaks ends with " +
+        '`data: {"error": …}` instead of `[DONE]`, and nothing is charged. The trailer `x-service-settlement-tx` follows.',
+      headers: { ...JOB, ...some("Server-Timing", "Idempotent-Replayed") },
+      content: {
+        "application/json": { schema: completionSchema },
+        "text/event-stream": {
+          schema: {
+            type: "string",
+            description: "Server-Sent Events; each `data` is a chunk.",
+            contentMediaType: "application/json",
+            contentSchema: { $ref: "#/components/schemas/ChatCompletionChunk" },
+          },
+          example: SSE,
+        },
+      },
+    },
+    ...errorResponses(
+      [
+        "model_not_found",
+        "context_length_exceeded",
+        "insufficient_credits",
+        "daily_limit_reached",
+        "spending_frozen",
+        "operator_not_chosen",
+        "authorization_required",
+        "authorization_invalid",
+        "conflict",
+        "request_failed_at_model",
+        "no_workers_available",
+        "job_timeout",
+        "answer_withheld",
+      ],
+      true,
+    ),
+  },
+  handlers: ({ chat, bodies, balances }: { chat: ChatDependencies; bodies: Bodies; balances: Balances }) => [
+    readChat(bodies, limitByCredits(chat.directory, balances)),
+    completeChat(chat),
+  ],
+});

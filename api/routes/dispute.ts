@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import type { RequestHandler } from "express";
 import type { Hex } from "viem";
 import { z } from "zod";
 import { fromProofHash, toProofHash } from "../../protocol/answer-hash.ts";
@@ -9,23 +8,27 @@ import type { JobStore } from "../db/jobs.ts";
 import type { DisputeDesk } from "../disputes/desk.ts";
 import { type JobReader, readAnswer } from "../jobs/job-reader.ts";
 import { contentHash, jobId, txHash } from "../schemas/primitives.ts";
-import { takeBody } from "./json-body.ts";
-import { clientOf, setJobHeaders, validate } from "./request.ts";
+import { defineRoute } from "./define-route.ts";
+import { jobParams } from "./jobs.ts";
+import { JOB } from "./openapi/headers.ts";
+import { setJobHeaders } from "./request.ts";
 
 /** Body of `POST /v1/jobs/{job_id}/dispute`. */
-export const disputeBodySchema = z.object(
-  {
-    received_output_hash: z
-      .string("must be sha256: and 64 hex digits")
-      .regex(/^sha256:[0-9a-fA-F]{64}$/, "must be sha256: and 64 hex digits")
-      .transform((hash) => hash.toLowerCase())
-      .meta({
-        description: "SHA-256 of the full text you received, UTF-8, without a trailing newline.",
-        examples: [`sha256:${"a7".repeat(32)}`],
-      }),
-  },
-  "must be a JSON object",
-);
+export const disputeBodySchema = z
+  .object(
+    {
+      received_output_hash: z
+        .string("must be sha256: and 64 hex digits")
+        .regex(/^sha256:[0-9a-fA-F]{64}$/, "must be sha256: and 64 hex digits")
+        .transform((hash) => hash.toLowerCase())
+        .meta({
+          description: "SHA-256 of the full text you received, UTF-8, without a trailing newline.",
+          examples: [`sha256:${"a7".repeat(32)}`],
+        }),
+    },
+    "must be a JSON object",
+  )
+  .meta({ id: "DisputeRequest" });
 
 /** Its answer; the same keys whether or not a dispute was opened, and `note` where there is something to say. */
 export const disputeSchema = z
@@ -40,7 +43,7 @@ export const disputeSchema = z
     arbitration_window_hours: z.int().meta({ description: "Hours in which the arbiters rule.", examples: [24] }),
     note: z.string().optional().meta({ description: "What probably made the hashes differ, where that can be seen." }),
   })
-  .meta({ description: "What came of a dispute." });
+  .meta({ id: "Dispute", description: "What came of a dispute." });
 
 /** What tools add to the end of a text that they hash: `echo`, and editors. */
 const LINE_ENDS = ["\n", "\r\n"];
@@ -55,37 +58,57 @@ function noteOf(receivedHash: Hex, kept: string | null): string | null {
   );
 }
 
-type DisputeRoute = {
-  reader: JobReader;
+type DisputeParts = {
+  jobReader: JobReader;
   desk: DisputeDesk;
   store: JobStore;
   cipher: Cipher;
   arbitrationSeconds: number;
 };
 
-/** `POST /v1/jobs/{job_id}/dispute`. The request counts from its arrival, however long its body or the settlement take. */
-export function disputeRoute({ reader, desk, store, cipher, arbitrationSeconds }: DisputeRoute): RequestHandler {
-  return async (request, response) => {
-    const { wallet } = clientOf(request);
-    const body = takeBody(request, (body) => validate(disputeBodySchema, body));
-    const receivedHash = fromProofHash(body.received_output_hash) as Hex;
-    const { job, stored, row } = await reader.get(String(request.params.job_id), wallet);
-    const id = fromApiJobId(job.id) as Hex;
-    setJobHeaders(response, job);
-    const result = await desk.request({ jobId: id, wallet, stored, row }, receivedHash, request.arrivedAt);
-    const kept = result.kind === "opened" && stored !== null ? await readAnswer(store, cipher, stored) : null;
-    const note = noteOf(receivedHash, kept?.text ?? null);
-    const after = (await reader.get(job.id, wallet)).job;
-    setJobHeaders(response, after);
-    response.json({
-      job_id: job.id,
-      dispute_opened: result.kind === "opened",
-      your_hash: toProofHash(receivedHash),
-      worker_hash: toProofHash(result.workerHash),
-      dispute_tx: result.kind === "opened" ? result.tx : null,
-      // Test deployments shorten the window; a client is told whole hours.
-      arbitration_window_hours: Math.ceil(arbitrationSeconds / 3_600),
-      ...(note !== null && { note }),
-    });
-  };
-}
+/** The request counts from its arrival, however long its body or the settlement take. */
+export const disputeJobRoute = defineRoute({
+  method: "post",
+  path: "/v1/jobs/{job_id}/dispute",
+  operationId: "disputeJob",
+  tag: "Jobs",
+  summary: "Dispute an answer",
+  description:
+    "Compares the hash of what you received with the one the worker signed. Different: the job is `disputed`, and arbiters " +
+    "rule within 24 hours. Send it within 60 seconds of the final token. Before the settlement the request waits up to 30 " +
+    "seconds, then answers 409 `job_not_settled`; repeated, it counts from its first arrival.",
+  request: { params: jobParams, body: disputeBodySchema },
+  response: { description: "Opened, or not needed.", schema: disputeSchema, headers: JOB },
+  errors: [
+    "job_not_found",
+    "job_not_settled",
+    "dispute_already_open",
+    "conflict",
+    "dispute_window_expired",
+    "unprocessable",
+  ],
+  aboutJob: true,
+  handler:
+    ({ jobReader, desk, store, cipher, arbitrationSeconds }: DisputeParts) =>
+    async ({ client: { wallet }, params, body, request }, response) => {
+      const receivedHash = fromProofHash(body.received_output_hash) as Hex;
+      const { job, stored, row } = await jobReader.get(params["job_id"] ?? "", wallet);
+      const id = fromApiJobId(job.id) as Hex;
+      setJobHeaders(response, job);
+      const result = await desk.request({ jobId: id, wallet, stored, row }, receivedHash, request.arrivedAt);
+      const kept = result.kind === "opened" && stored !== null ? await readAnswer(store, cipher, stored) : null;
+      const note = noteOf(receivedHash, kept?.text ?? null);
+      const after = (await jobReader.get(job.id, wallet)).job;
+      setJobHeaders(response, after);
+      return {
+        job_id: job.id,
+        dispute_opened: result.kind === "opened",
+        your_hash: toProofHash(receivedHash),
+        worker_hash: toProofHash(result.workerHash),
+        dispute_tx: result.kind === "opened" ? result.tx : null,
+        // Test deployments shorten the window; a client is told whole hours.
+        arbitration_window_hours: Math.ceil(arbitrationSeconds / 3_600),
+        ...(note !== null && { note }),
+      };
+    },
+});

@@ -8,8 +8,8 @@ import { BodyRefused } from "../../shared/request-body.ts";
 import { markFailed } from "../../shared/tracing.ts";
 import { RpcUnreachable } from "../chain/rpc.ts";
 import { ApiError, unavailable } from "../errors.ts";
-import { PATHS } from "./openapi/document.ts";
 import { pathOf } from "./request.ts";
+import { methodsOf } from "./routes.ts";
 
 /** The end of the chain of routes: whatever was thrown becomes the error body of the specification. */
 export function errorHandler(docsUrl: string, logger: Logger): ErrorRequestHandler {
@@ -160,23 +160,4 @@ export function answerMalformed(server: Server, docsUrl: string, logger: Logger)
     // Of a client that reads nothing, either.
     setTimeout(() => socket.destroy(), FLUSH_MS).unref();
   });
-}
-
-// ---------------------------------------------------------------- methods of each path
-
-const ROUTES = Object.entries(PATHS).map(([path, operations]) => ({
-  path,
-  pattern: new RegExp(`^${path.replace(/\{\w+\}/g, "[^/]+")}/?$`, "i"),
-  // Express answers HEAD where there is a GET.
-  methods: Object.keys(operations).flatMap((method) => (method === "get" ? ["GET", "HEAD"] : [method.toUpperCase()])),
-}));
-
-/** Methods of a path of the API; null for a path that does not exist. */
-export function methodsOf(path: string): string[] | null {
-  return ROUTES.find(({ pattern }) => pattern.test(path))?.methods ?? null;
-}
-
-/** The path's pattern, such as `/v1/jobs/{job_id}`: a label that does not grow with the ids. Null for no path of the API. */
-export function patternOf(path: string): string | null {
-  return ROUTES.find(({ pattern }) => pattern.test(path))?.path ?? null;
 }

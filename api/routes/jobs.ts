@@ -1,4 +1,3 @@
-import { type RequestHandler, Router } from "express";
 import { z } from "zod";
 import { toProofHash } from "../../protocol/answer-hash.ts";
 import { JOB_STATES } from "../../protocol/job-status.ts";
@@ -6,9 +5,12 @@ import type { Cipher } from "../../shared/cipher.ts";
 import type { JobStore } from "../db/jobs.ts";
 import { ApiError } from "../errors.ts";
 import { type FoundJob, type JobObject, type JobReader, readAnswer } from "../jobs/job-reader.ts";
+import { jobListSchema, jobOutputSchema, jobSchema } from "../schemas/resources.ts";
 import { statementOf } from "./completion.ts";
+import { defineRoute, pathParameter } from "./define-route.ts";
+import { JOB } from "./openapi/headers.ts";
 import { inTurns } from "./read-turns.ts";
-import { clientOf, setJobHeaders, validateQuery } from "./request.ts";
+import { setJobHeaders } from "./request.ts";
 
 // Text never holds a NUL: PostgreSQL has no such character.
 const text = z
@@ -47,48 +49,95 @@ export const jobsQuerySchema = z.object({
   model: text.optional().meta({ description: "Only jobs of this model." }),
 });
 
-/** `GET /v1/jobs` and `GET /v1/jobs/{job_id}`. `show`: how a job of the list is shown. */
-export function jobRoutes(reader: JobReader, show: (found: FoundJob) => JobObject = ({ job }) => job): Router {
-  const list: RequestHandler = async (request, response) => {
-    const query = validateQuery(jobsQuerySchema, request.query);
-    const { data, cursor } = await reader.list({ ...query, wallet: clientOf(request).wallet });
-    response.json({ object: "list", data: data.map(show), has_more: cursor !== null, next_cursor: cursor });
-  };
+/** The parameter of every path about one job. */
+export const jobParams = z.object({ job_id: pathParameter("Job id.", "job_0198c0de5f7a7c3e9b1d2f3a4b5c6d7e") });
 
-  const one: RequestHandler = async (request, response) => {
-    const { job } = await reader.get(String(request.params.job_id), clientOf(request).wallet);
-    setJobHeaders(response, job);
-    response.json(job);
-  };
+type JobSource = {
+  jobReader: JobReader;
+  /** How a job of the list is shown; default: the Job object. */
+  showJob?: (found: FoundJob) => JobObject;
+};
 
-  return Router().get("/", inTurns(), list).get("/:job_id", one);
-}
+export const listJobsRoute = defineRoute({
+  method: "get",
+  path: "/v1/jobs",
+  operationId: "listJobs",
+  tag: "Jobs",
+  summary: "List jobs",
+  description:
+    "Jobs of the key's wallet, newest first, in the order of their ids, which begin with their time. Filters and cursors combine " +
+    "freely; `next_cursor` is the next `before`, or the next `after` where only `after` was given. A job appears when its lock is mined, so it " +
+    "can appear behind newer ids: 100 s after it was made as a rule, with an authorization until that expires. With a status filter a page can be shorter than `limit` although `has_more` is true.",
+  request: { query: jobsQuerySchema },
+  response: { description: "One page.", schema: jobListSchema },
+  isIndexed: true,
+  before: inTurns,
+  handler:
+    ({ jobReader, showJob = ({ job }) => job }: JobSource) =>
+    async ({ client: { wallet }, query }) => {
+      const { data, cursor } = await jobReader.list({ ...query, wallet });
+      return { object: "list" as const, data: data.map(showJob), has_more: cursor !== null, next_cursor: cursor };
+    },
+});
 
-/** `GET /v1/jobs/{job_id}/output`: the answer again, for a client that lost its connection; kept for the retention time. */
-export function outputRoute(reader: JobReader, store: JobStore, cipher: Cipher): RequestHandler {
-  return async (request, response) => {
-    const { job, stored } = await reader.get(String(request.params.job_id), clientOf(request).wallet);
-    setJobHeaders(response, job);
-    const notYet = new ApiError(
-      "job_not_settled",
-      `${job.id} is ${job.status}: its answer cannot be had yet; ask again.`,
-    );
-    if (job.status === "pending" || job.status === "processing") throw notYet;
-    // Nobody paid for it: its gateway was killed, and its client was told that it has none.
-    const isUncharged = (job.status === "failed" || job.status === "refunded") && job.on_chain.settlement_tx === null;
-    const answer = stored && !isUncharged && (await readAnswer(store, cipher, stored));
-    if (!answer) {
-      throw new ApiError("output_not_found", `No answer of ${job.id} is kept: it had none, or its time is over.`);
-    }
-    // Before its settlement, whoever ends the job must charge it from now on. A job whose client was told that nothing is charged may still fail.
-    if (stored && job.status === "settling" && !(await store.handOut(stored.jobId))) throw notYet;
-    response.json({
-      object: "job.output",
-      job_id: job.id,
-      content: answer.text,
-      finish_reason: answer.finishReason,
-      proof_hash: toProofHash(answer.signed.completion.proofHash),
-      service: statementOf(answer.worker, answer.signed),
-    });
-  };
-}
+export const getJobRoute = defineRoute({
+  method: "get",
+  path: "/v1/jobs/{job_id}",
+  operationId: "getJob",
+  tag: "Jobs",
+  summary: "Get a job",
+  request: { params: jobParams },
+  response: { description: "The job.", schema: jobSchema, headers: JOB },
+  errors: ["job_not_found"],
+  aboutJob: true,
+  isIndexed: true,
+  handler:
+    ({ jobReader }: JobSource) =>
+    async ({ client: { wallet }, params: { job_id: id = "" } }, response) => {
+      const { job } = await jobReader.get(id, wallet);
+      setJobHeaders(response, job);
+      return job;
+    },
+});
+
+/** The answer again, for a client that lost its connection; kept for the retention time. */
+export const getJobOutputRoute = defineRoute({
+  method: "get",
+  path: "/v1/jobs/{job_id}/output",
+  operationId: "getJobOutput",
+  tag: "Jobs",
+  summary: "Get an answer again",
+  description:
+    "For a client that lost its connection. Answers are kept encrypted for the retention time (24 hours), then erased.",
+  request: { params: jobParams },
+  response: { description: "The answer.", schema: jobOutputSchema, headers: JOB },
+  errors: ["job_not_found", "output_not_found", "job_not_settled"],
+  aboutJob: true,
+  handler:
+    ({ jobReader, store, cipher }: JobSource & { store: JobStore; cipher: Cipher }) =>
+    async ({ client: { wallet }, params: { job_id: id = "" } }, response) => {
+      const { job, stored } = await jobReader.get(id, wallet);
+      setJobHeaders(response, job);
+      const notYet = new ApiError(
+        "job_not_settled",
+        `${job.id} is ${job.status}: its answer cannot be had yet; ask again.`,
+      );
+      if (job.status === "pending" || job.status === "processing") throw notYet;
+      // Nobody paid for it: its gateway was killed, and its client was told that it has none.
+      const isUncharged = (job.status === "failed" || job.status === "refunded") && job.on_chain.settlement_tx === null;
+      const answer = stored && !isUncharged && (await readAnswer(store, cipher, stored));
+      if (!answer) {
+        throw new ApiError("output_not_found", `No answer of ${job.id} is kept: it had none, or its time is over.`);
+      }
+      // Once the answer is handed out, whoever ends the job must charge it. A job whose client was told that nothing is charged may still fail.
+      if (stored && job.status === "settling" && !(await store.handOut(stored.jobId))) throw notYet;
+      return {
+        object: "job.output" as const,
+        job_id: job.id,
+        content: answer.text,
+        finish_reason: answer.finishReason,
+        proof_hash: toProofHash(answer.signed.completion.proofHash),
+        service: statementOf(answer.worker, answer.signed),
+      };
+    },
+});

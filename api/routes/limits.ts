@@ -2,11 +2,10 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { RequestHandler } from "express";
 import { rateLimit } from "express-rate-limit";
-import type { IndexWatch } from "../chain/index-watch.ts";
 import { ApiError } from "../errors.ts";
-import { methodsOf } from "./errors.ts";
 import { HEADERS } from "./openapi/headers.ts";
 import { addressOf } from "./request.ts";
+import { methodsOf } from "./routes.ts";
 
 const WINDOW_MS = 1_000;
 
@@ -135,17 +134,3 @@ export const noStore: RequestHandler = (_request, response, next) => {
   response.setHeader("x-content-type-options", "nosniff");
   next();
 };
-
-// ---------------------------------------------------------------- the index's lag
-
-/**
- * Says on answers that come from the index what they lack: `indexed-until` is there while the index is behind, with the time
- * up to which the chain is in it. Of what came later such an answer has only what this service did itself.
- */
-export function tellIndexLag(index: Pick<IndexWatch, "indexedUntil">): RequestHandler {
-  return (_request, response, next) => {
-    const { indexedUntil } = index;
-    if (indexedUntil !== null) response.setHeader("indexed-until", indexedUntil);
-    next();
-  };
-}

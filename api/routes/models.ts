@@ -1,8 +1,10 @@
-import { type RequestHandler, Router } from "express";
+import { z } from "zod";
 import type { Ability } from "../../protocol/dispatch.ts";
 import type { Directory, Model } from "../chain/directory.ts";
 import { ApiError, quoted } from "../errors.ts";
 import type { WorkerPool } from "../jobs/worker-pool.ts";
+import { modelListSchema, modelSchema } from "../schemas/resources.ts";
+import { defineRoute, pathParameter } from "./define-route.ts";
 
 /** Fields of a chat request that every model takes. */
 const ALWAYS = ["max_tokens", "temperature", "top_p", "stop", "frequency_penalty", "presence_penalty", "seed"] as const;
@@ -13,9 +15,11 @@ const PARAMETERS: Record<Ability, string> = {
   reasoning: "reasoning_effort",
 };
 
-/** `GET /v1/models` and `GET /v1/models/{model_id}`. A model is listed only while a worker hosts it. */
-export function modelRoutes(directory: Directory, workers: WorkerPool): Router {
-  const show = (model: Model) => ({
+type ModelSource = { directory: Directory; workers: WorkerPool };
+
+/** The Model resource of the specification. */
+function modelObject(workers: WorkerPool, model: Model): z.infer<typeof modelSchema> {
+  return {
     id: model.id,
     object: "model",
     created: model.createdAt,
@@ -31,25 +35,46 @@ export function modelRoutes(directory: Directory, workers: WorkerPool): Router {
       supported_parameters: [...ALWAYS, ...workers.abilities(model.number).map((ability) => PARAMETERS[ability])],
       retires_at: model.retiresAt === 0 ? null : new Date(model.retiresAt * 1000).toISOString(),
     },
-  });
-
-  const list: RequestHandler = (_request, response) => {
-    const data = directory.models().map(show);
-    response.json({ object: "list", data: data.filter((model) => model.service.active_workers > 0) });
   };
-
-  const one: RequestHandler = (request, response) => {
-    const id = String(request.params.model_id);
-    const model = directory.model(id);
-    const shown = model && show(model);
-    if (shown === undefined || shown.service.active_workers === 0) {
-      throw new ApiError("model_not_found", `There is no model ${quoted(id)}; GET /v1/models lists them.`, {
-        status: 404,
-        param: "model_id",
-      });
-    }
-    response.json(shown);
-  };
-
-  return Router().get("/", list).get("/:model_id", one);
 }
+
+/** A model is listed only while a worker hosts it. */
+export const listModelsRoute = defineRoute({
+  method: "get",
+  path: "/v1/models",
+  operationId: "listModels",
+  tag: "Models",
+  summary: "List models",
+  description: "Models that at least one worker hosts now.",
+  response: { description: "The models.", schema: modelListSchema },
+  handler:
+    ({ directory, workers }: ModelSource) =>
+    () => {
+      const data = directory.models().map((model) => modelObject(workers, model));
+      return { object: "list" as const, data: data.filter(({ service }) => service.active_workers > 0) };
+    },
+});
+
+export const getModelRoute = defineRoute({
+  method: "get",
+  path: "/v1/models/{model_id}",
+  operationId: "getModel",
+  tag: "Models",
+  summary: "Get a model",
+  request: { params: z.object({ model_id: pathParameter("Model id.", "qwen3-8b") }) },
+  response: { description: "The model.", schema: modelSchema },
+  errors: [{ code: "model_not_found", status: 404 }],
+  handler:
+    ({ directory, workers }: ModelSource) =>
+    ({ params: { model_id: id = "" } }) => {
+      const model = directory.model(id);
+      const shown = model && modelObject(workers, model);
+      if (shown === undefined || shown.service.active_workers === 0) {
+        throw new ApiError("model_not_found", `There is no model ${quoted(id)}; GET /v1/models lists them.`, {
+          status: 404,
+          param: "model_id",
+        });
+      }
+      return shown;
+    },
+});

@@ -1,36 +1,69 @@
-import { type RequestHandler, Router } from "express";
 import { z } from "zod";
 import {
+  createdWebhookSchema,
   createWebhook,
+  deletedWebhookSchema,
   deleteWebhook,
   listWebhooks,
   newWebhookSchema,
   type WebhookContext,
+  webhookListSchema,
 } from "../../webhooks/receivers.ts";
-import { takeBody } from "./json-body.ts";
-import { clientOf, validate, validateQuery } from "./request.ts";
-
-/** All webhooks are on one page. */
-const noQuery = z.object({});
+import { defineRoute, pathParameter } from "./define-route.ts";
 
 /** `POST`, `GET` and `DELETE /v1/webhooks` (specification, "Endpoints"). Webhooks belong to the wallet, not to its key. */
-export function webhookRoutes(context: WebhookContext): Router {
-  const create: RequestHandler = async (request, response) => {
-    const body = takeBody(request, (body) => validate(newWebhookSchema, body));
-    response.status(201).json(await createWebhook(context, clientOf(request).wallet, body));
-  };
+type WebhookParts = { webhooks: { context: WebhookContext } };
 
-  const list: RequestHandler = async (request, response) => {
-    validateQuery(noQuery, request.query);
-    const data = await listWebhooks(context, clientOf(request).wallet);
-    response.json({ object: "list", data, has_more: false, next_cursor: null });
-  };
+export const createWebhookRoute = defineRoute({
+  method: "post",
+  path: "/v1/webhooks",
+  operationId: "createWebhook",
+  tag: "Webhooks",
+  summary: "Create a webhook",
+  description: "It receives events from now on; earlier ones are not delivered.",
+  request: { body: newWebhookSchema },
+  response: { status: 201, description: "Created.", schema: createdWebhookSchema },
+  errors: ["conflict", "unprocessable"],
+  handler:
+    ({ webhooks: { context } }: WebhookParts) =>
+    ({ client: { wallet }, body }) =>
+      createWebhook(context, wallet, body),
+});
 
-  const remove: RequestHandler = async (request, response) => {
-    const id = String(request.params.webhook_id);
-    await deleteWebhook(context, clientOf(request).wallet, id);
-    response.json({ id, deleted: true });
-  };
+export const listWebhooksRoute = defineRoute({
+  method: "get",
+  path: "/v1/webhooks",
+  operationId: "listWebhooks",
+  tag: "Webhooks",
+  summary: "List webhooks",
+  // All webhooks are on one page.
+  request: { query: z.object({}) },
+  response: { description: "The webhooks of the key's wallet.", schema: webhookListSchema },
+  handler:
+    ({ webhooks: { context } }: WebhookParts) =>
+    async ({ client: { wallet } }) => ({
+      object: "list" as const,
+      data: await listWebhooks(context, wallet),
+      has_more: false as const,
+      next_cursor: null,
+    }),
+});
 
-  return Router().post("/", create).get("/", list).delete("/:webhook_id", remove);
-}
+export const deleteWebhookRoute = defineRoute({
+  method: "delete",
+  path: "/v1/webhooks/{webhook_id}",
+  operationId: "deleteWebhook",
+  tag: "Webhooks",
+  summary: "Delete a webhook",
+  request: {
+    params: z.object({ webhook_id: pathParameter("Webhook id.", "wh_0198c0de5f7a7c3e9b1d2f3a4b5c6d7e") }),
+  },
+  response: { description: "Deleted.", schema: deletedWebhookSchema },
+  errors: ["webhook_not_found"],
+  handler:
+    ({ webhooks: { context } }: WebhookParts) =>
+    async ({ client: { wallet }, params: { webhook_id: id = "" } }) => {
+      await deleteWebhook(context, wallet, id);
+      return { id, deleted: true as const };
+    },
+});

@@ -37,7 +37,7 @@ export const completionSchema = z
     usage: usageSchema,
     service: statementSchema,
   })
-  .meta({ description: "A finished answer." });
+  .meta({ id: "ChatCompletion", description: "A finished answer." });
 
 /** Data of one event of a streamed reply. */
 export const chunkSchema = z
@@ -63,4 +63,4 @@ export const chunkSchema = z
     service: statementSchema.optional().meta({ description: "The worker's statement, with the `finish_reason`." }),
     usage: usageSchema.optional().meta({ description: "In the last chunk, with `stream_options.include_usage`." }),
   })
-  .meta({ description: "`data` of one event of a stream; `[DONE]` follows the last one." });
+  .meta({ id: "ChatCompletionChunk", description: "`data` of one event of a stream; `[DONE]` follows the last one." });

@@ -102,4 +102,4 @@ export const errorSchema = z
       ),
     ]),
   })
-  .meta({ description: "Body of every answer that is no success." });
+  .meta({ id: "Error", description: "Body of every answer that is no success." });

@@ -78,14 +78,16 @@ export const jobSchema = z
         description: "What is given back of the charge, beyond a returned escrow. Only where something is due.",
       }),
   })
-  .meta({ description: "One inference request, from its escrow to its settlement." });
+  .meta({ id: "Job", description: "One inference request, from its escrow to its settlement." });
 
-export const jobListSchema = z.object({
-  object: z.literal("list"),
-  data: z.array(jobSchema).meta({ description: "Newest first." }),
-  has_more: z.boolean(),
-  next_cursor: jobId.nullable().meta({ description: "The `before` of the next page; null on the last one." }),
-});
+export const jobListSchema = z
+  .object({
+    object: z.literal("list"),
+    data: z.array(jobSchema).meta({ description: "Newest first." }),
+    has_more: z.boolean(),
+    next_cursor: jobId.nullable().meta({ description: "The `before` of the next page; null on the last one." }),
+  })
+  .meta({ id: "JobList" });
 
 const bytes32 = z
   .string()
@@ -113,7 +115,7 @@ export const statementSchema = z
       .regex(/^0x[0-9a-f]+$/)
       .meta({ description: "The worker's EIP-712 signature of `completion`." }),
   })
-  .meta({ description: "The worker's signed statement of the answer." });
+  .meta({ id: "SignedStatement", description: "The worker's signed statement of the answer." });
 
 export const jobOutputSchema = z
   .object({
@@ -124,20 +126,22 @@ export const jobOutputSchema = z
     proof_hash: contentHash,
     service: statementSchema,
   })
-  .meta({ description: "An answer that was delivered, kept for the retention time." });
+  .meta({ id: "JobOutput", description: "An answer that was delivered, kept for the retention time." });
 
-export const accountSchema = z.object({
-  wallet: address,
-  credits_remaining: count(
-    "Free credits at the chain's newest block: neither spent nor locked in a running job. An answered job counts with its charge, not its " +
-      "lock, while its settlement is on its way: seconds, at most 150 s after its lock. Left out until mined: settlements beyond the newest " +
-      "50, and jobs that the worker had to prove itself. Never more than what is free once these settlements are mined.",
-    9_992,
-  ),
-  usdg_value: usdg,
-  last_topup_at: timestamp.nullable().meta({ description: "Null if credits were never added." }),
-  api_key_created_at: timestamp,
-});
+export const accountSchema = z
+  .object({
+    wallet: address,
+    credits_remaining: count(
+      "Free credits at the chain's newest block: neither spent nor locked in a running job. An answered job counts with its charge, not its " +
+        "lock, while its settlement is on its way: seconds, at most 150 s after its lock. Left out until mined: settlements beyond the newest " +
+        "50, and jobs that the worker had to prove itself. Never more than what is free once these settlements are mined.",
+      9_992,
+    ),
+    usdg_value: usdg,
+    last_topup_at: timestamp.nullable().meta({ description: "Null if credits were never added." }),
+    api_key_created_at: timestamp,
+  })
+  .meta({ id: "Account" });
 
 export const modelSchema = z
   .object({
@@ -168,6 +172,8 @@ export const modelSchema = z
       retires_at: timestamp.nullable().meta({ description: "When governance retires the model; null: never." }),
     }),
   })
-  .meta({ description: "A model that at least one worker hosts." });
+  .meta({ id: "Model", description: "A model that at least one worker hosts." });
 
-export const modelListSchema = z.object({ object: z.literal("list"), data: z.array(modelSchema) });
+export const modelListSchema = z
+  .object({ object: z.literal("list"), data: z.array(modelSchema) })
+  .meta({ id: "ModelList" });

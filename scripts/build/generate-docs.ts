@@ -1,22 +1,14 @@
 /**
- * Writes `docs/openapi.json` from the schemas of requests and answers, and `docs/operations/settings.md` from those of the gateway's and the indexer's settings.
- * `--check` only says which of the committed files is out of date.
+ * Writes `docs/operations/settings.md` from the schemas of the gateway's and the indexer's settings. `--check` only says whether it is out of date.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { z } from "zod";
 import { configSchema } from "../../api/config.ts";
-import { openApiDocument } from "../../api/routes/openapi/document.ts";
 import { settingsSchema as indexerSchema } from "../../indexer/launch/environment.ts";
 
 const path = (file: string) => fileURLToPath(new URL(`../../docs/${file}`, import.meta.url));
-export const OPENAPI_FILE = path("openapi.json");
 export const SETTINGS_FILE = path("operations/settings.md");
-
-/** For the local stack's address; a gateway serves the document with its own. */
-export function openApiText(): string {
-  return `${JSON.stringify(openApiDocument("http://127.0.0.1:4000"), null, 2)}\n`;
-}
 
 function settingsTable(schema: z.ZodObject<Record<string, z.ZodType>>): string {
   const rows = Object.entries(schema.shape).map(([name, field]) => {
@@ -70,14 +62,10 @@ The head of [\`scripts/deploy.ts\`](../../scripts/deploy.ts) and \`npm run opera
 
 if (import.meta.main) {
   const check = process.argv.includes("--check");
-  for (const [file, text] of [
-    [OPENAPI_FILE, openApiText()],
-    [SETTINGS_FILE, settingsText()],
-  ] as const) {
-    if (!check) writeFileSync(file, text);
-    else if (readFileSync(file, "utf8") !== text) {
-      console.error(`${file} is out of date: run \`node scripts/build/generate-docs.ts\`.`);
-      process.exitCode = 1;
-    }
+  const text = settingsText();
+  if (!check) writeFileSync(SETTINGS_FILE, text);
+  else if (readFileSync(SETTINGS_FILE, "utf8") !== text) {
+    console.error(`${SETTINGS_FILE} is out of date: run \`node scripts/build/generate-docs.ts\`.`);
+    process.exitCode = 1;
   }
 }

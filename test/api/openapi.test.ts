@@ -14,7 +14,7 @@ const ask = (body: unknown, key = client.apiKey) => apiClient(stack, key).reques
 const get = (path: string, key: string | null = client.apiKey) => apiClient(stack, key).request("GET", path);
 const CHAT = ["post", "/v1/chat/completions"] as const;
 
-describe("answers are what docs/openapi.json says", () => {
+describe("answers are what /openapi.json says", () => {
   it("plain and streamed completions", async () => {
     await document.check(...CHAT, await ask(chat(MODEL, "Hello")));
     const chunks = await document.check(

@@ -8,8 +8,8 @@ import { describe, expect, it } from "vitest";
 import { ERROR_CODES } from "../../api/errors.ts";
 import { chatBodySchema } from "../../api/routes/chat-request.ts";
 import { jobsQuerySchema } from "../../api/routes/jobs.ts";
-import { PATHS } from "../../api/routes/openapi/document.ts";
 import { HEADERS } from "../../api/routes/openapi/headers.ts";
+import { ROUTES } from "../../api/routes/routes.ts";
 import { accountSchema, jobSchema, modelSchema } from "../../api/schemas/resources.ts";
 import { JOB_STATES } from "../../protocol/job-status.ts";
 import { EVENT_NAMES } from "../../webhooks/events.ts";
@@ -63,12 +63,7 @@ const REQUIRED: [kind: string, names: string[]][] = [
       .filter((name) => name.startsWith("x-service"))
       .map((name) => `Header \`${name}\``),
   ],
-  [
-    "endpoint",
-    Object.entries(PATHS).flatMap(([path, operations]) =>
-      Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
-    ),
-  ],
+  ["endpoint", ROUTES.map(({ method, path }) => `${method.toUpperCase()} ${path}`)],
   ["list filter", Object.keys(jobsQuerySchema.shape).map((name) => `GET /v1/jobs \`${name}\``)],
   [
     "body field",

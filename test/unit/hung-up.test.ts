@@ -7,7 +7,7 @@ import type { JobContext } from "../../api/jobs/context.ts";
 import { EarlierAnswers } from "../../api/jobs/earlier-answers.ts";
 import { RunningJobs } from "../../api/jobs/running-jobs.ts";
 import { type DispatchEvents, WorkerFailure } from "../../api/jobs/worker-client.ts";
-import { chatRoute } from "../../api/routes/chat.ts";
+import { completeChat } from "../../api/routes/chat.ts";
 import { errorHandler } from "../../api/routes/errors.ts";
 import type { Dispatch } from "../../protocol/dispatch.ts";
 import { newJobId } from "../../protocol/job-id.ts";
@@ -60,7 +60,7 @@ async function serveChat(jobs: JobContext, reader: object = {}): Promise<string>
     const more = { client: { wallet: jobs.account.address }, bodyHash: Buffer.alloc(32), receivedAt: 0 };
     const whileWaiting = (work: (signal: AbortSignal) => unknown) => work(new AbortController().signal);
     Object.assign(request, more, { kept: { keep: () => {}, whileWaiting } });
-    return chatRoute(dependencies as never)(request, response, next);
+    return completeChat(dependencies as never)(request, response, next);
   });
   return serve(app.use(errorHandler("", pino({ level: "silent" }))));
 }

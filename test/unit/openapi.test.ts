@@ -1,22 +1,17 @@
-/** The committed OpenAPI document: what the schemas give, and valid in the eyes of somebody else's linter. */
-import { readFileSync } from "node:fs";
+/** The OpenAPI document that the routes give: valid in the eyes of somebody else's linter, and complete. */
 import { createConfig, lintFromString } from "@redocly/openapi-core";
 import { describe, expect, it } from "vitest";
 import { ERROR_CODES } from "../../api/errors.ts";
-import { OPENAPI_FILE, openApiText } from "../../scripts/build/generate-docs.ts";
+import { openApiDocument } from "../../api/routes/openapi/document.ts";
 import { EVENT_NAMES } from "../../webhooks/events.ts";
 
-const committed = readFileSync(OPENAPI_FILE, "utf8");
-const document = JSON.parse(committed);
+const text = JSON.stringify(openApiDocument("http://127.0.0.1:4000"));
+const document = JSON.parse(text);
 
-describe("docs/openapi.json", () => {
-  it("is what the schemas give now (else run scripts/build/generate-docs.ts)", () => {
-    expect(openApiText() === committed).toBe(true);
-  });
-
+describe("/openapi.json", () => {
   it("is valid OpenAPI 3.1 without a warning of Redocly's strict rules", async () => {
     const config = await createConfig({ extends: ["recommended-strict"] });
-    const problems = await lintFromString({ source: committed, absoluteRef: OPENAPI_FILE, config });
+    const problems = await lintFromString({ source: text, absoluteRef: "openapi.json", config });
     expect(problems.map(({ ruleId, message }) => `${ruleId}: ${message}`)).toEqual([]);
     expect(document.openapi).toBe("3.1.0");
   });
@@ -29,7 +24,7 @@ describe("docs/openapi.json", () => {
     expect(properties.max_tokens).toMatchObject({ type: ["integer", "null"], minimum: 1 });
     expect(properties.messages.items.properties.role.enum).toEqual(["system", "user", "assistant"]);
     const [limit] = document.paths["/v1/jobs"].get.parameters;
-    expect(limit.schema).toEqual({ type: "integer", minimum: 1, maximum: 100, default: 20 });
+    expect(limit.schema).toMatchObject({ type: "integer", minimum: 1, maximum: 100, default: 20 });
   });
 
   it("has every path below /v1", () => {

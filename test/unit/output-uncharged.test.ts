@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import type { JobStore } from "../../api/db/jobs.ts";
 import type { JobReader } from "../../api/jobs/job-reader.ts";
-import { outputRoute } from "../../api/routes/jobs.ts";
+import { getJobOutputRoute } from "../../api/routes/jobs.ts";
 import { newJobId, toApiJobId } from "../../protocol/job-id.ts";
 import type { Cipher } from "../../shared/cipher.ts";
 import { signingWorker } from "./support/jobs.ts";
@@ -24,13 +24,14 @@ async function ask(status: string, handOut?: boolean, hasAnswer = true): Promise
   };
   const onChain = { escrow_tx: "0x1", settlement_tx: null };
   const job = { id: toApiJobId(jobId), status, worker_address: worker.signer, on_chain: onChain };
-  const reader = { get: async () => ({ job, stored, row: null }) } as unknown as JobReader;
+  const jobReader = { get: async () => ({ job, stored, row: null }) } as unknown as JobReader;
   const store = { output: async () => Buffer.from("sealed"), handOut: async () => handOut } as unknown as JobStore;
   const cipher = { decrypt: () => TEXT } as unknown as Cipher;
   const sent: unknown[] = [];
-  const response = { setHeader: () => {}, json: (body: unknown) => void sent.push(body) };
+  const response = { setHeader: () => {}, json: (body: unknown) => void sent.push(body), status: () => response };
   const request = { params: { job_id: job.id }, client: { wallet: worker.signer } };
-  await outputRoute(reader, store, cipher)(request as never, response as never, () => {});
+  const [handle] = getJobOutputRoute.handlers({ jobReader, store, cipher });
+  await handle?.(request as never, response as never, () => {});
   return sent;
 }
 

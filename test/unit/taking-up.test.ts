@@ -4,7 +4,7 @@ import { pino } from "pino";
 import { afterEach, expect, it, vi } from "vitest";
 import { ApiError } from "../../api/errors.ts";
 import type { Gateway } from "../../api/gateway.ts";
-import { chatRoute } from "../../api/routes/chat.ts";
+import { completeChat } from "../../api/routes/chat.ts";
 import { errorHandler } from "../../api/routes/errors.ts";
 import { healthRoutes } from "../../api/routes/health.ts";
 import { serve } from "./support/serve.ts";
@@ -92,7 +92,11 @@ it("chat is answered with service_unavailable, and when to come back", async () 
     kept: { keep: () => {} },
     body: { model: "m", messages: [{ role: "user", content: "Hi" }] },
   };
-  const refused = (chatRoute(dependencies as never) as (...parts: unknown[]) => Promise<void>)(request, {}, () => {});
+  const refused = (completeChat(dependencies as never) as (...parts: unknown[]) => Promise<void>)(
+    request,
+    {},
+    () => {},
+  );
   const error = await refused.catch((failure) => failure);
   expect(error).toBeInstanceOf(ApiError);
   expect(error).toMatchObject({ code: "service_unavailable", details: { retry_after: 5 } });

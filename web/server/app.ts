@@ -5,14 +5,16 @@ import { fileURLToPath } from "node:url";
 import express, { type ErrorRequestHandler, type RequestHandler, Router } from "express";
 import { isHex } from "viem";
 import { z } from "zod";
+import type { JobStore } from "../../api/db/jobs.ts";
 import { quoted, WebError } from "../../api/errors.ts";
 import type { Gateway } from "../../api/gateway.ts";
 import { answerSeconds, type FoundJob, measuredSeconds } from "../../api/jobs/job-reader.ts";
-import { jobRoutes } from "../../api/routes/jobs.ts";
+import { mount } from "../../api/routes/define-route.ts";
 import { type Bodies, readForm, takeBody } from "../../api/routes/json-body.ts";
 import { burstLimit, noStore } from "../../api/routes/limits.ts";
 import { addressOf, inTheme, pathOf, validate } from "../../api/routes/request.ts";
-import { webhookRoutes } from "../../api/routes/webhooks.ts";
+import { JOB_ROUTES, WEBHOOK_ROUTES } from "../../api/routes/routes.ts";
+import type { Cipher } from "../../shared/cipher.ts";
 import { OWN_PATHS, PATHS } from "../../shared/web-paths.ts";
 import { webAccountRoutes } from "./account.ts";
 import { explorerRoutes } from "./explorer.ts";
@@ -29,23 +31,16 @@ const EXPLORED_PER_SECOND = 20;
 /** The same for what is read of all workers and models, on the connections that jobs need. */
 const DIRECTORY_PER_SECOND = 50;
 
-/** What the application's API has in common with `/v1`: the bounds of all bodies together, and the same handlers. */
-type Shared = { bodies: Bodies; output: RequestHandler; dispute: RequestHandler };
+/** The gateway, with what the routes that `/v1` has as well take of it; all bodies together have one bound. */
+type WebParts = Gateway & { bodies: Bodies; store: JobStore; cipher: Cipher; arbitrationSeconds: number };
 
 /** The front door, for browsers, and everything below `/app`. */
-export function webApp(gateway: Gateway, shared: Shared): Router {
+export function webApp(gateway: WebParts): Router {
   const shown = publicConfig(gateway.config, gateway.operator.id, gateway.chat.jobs.times);
   const page = showPage(JSON.stringify(shown));
   return Router()
     .get(PATHS.front, browsersOnly, securityHeaders, page(200, firstOf("front")), webErrorHandler)
-    .use(
-      "/app",
-      securityHeaders,
-      Router()
-        .use("/api", webApi(gateway, shared, shown))
-        .use(staticFiles(page)),
-      webErrorHandler,
-    );
+    .use("/app", securityHeaders, Router().use("/api", webApi(gateway, shown)).use(staticFiles(page)), webErrorHandler);
 }
 
 /** A program that asks for `/` learns that there is nothing here. */
@@ -54,15 +49,15 @@ const browsersOnly: RequestHandler = (request, response, next) => {
   next(request.accepts(["json", "html"]) === "html" ? undefined : "route");
 };
 
-function webApi(gateway: Gateway, shared: Shared, shown: object): Router {
-  const { config, pool, rpc, head, jobReader } = gateway;
+function webApi(gateway: WebParts, shown: object): Router {
+  const { config, pool, rpc, head } = gateway;
   const { origin } = new URL(config.APP_URL);
   const { chainId, contracts } = config.deployment;
   const sessions = new Sessions(pool, origin);
   const nonces = new Nonces(pool, config.MASTER_KEY, config.OTHER_MASTER_KEYS);
 
   const api = Router();
-  api.use(burstLimit(config.BURST_PER_SECOND), noStore, sameOriginOnly(origin), readForm(shared.bodies));
+  api.use(burstLimit(config.BURST_PER_SECOND), noStore, sameOriginOnly(origin), readForm(gateway.bodies));
   // Open to everybody, and each asks the node, some of them a dozen times.
   api.use("/session", burstLimit(Math.min(config.BURST_PER_SECOND, NODE_PER_SECOND)));
   api.use(["/tx", "/explorer"], burstLimit(Math.min(config.BURST_PER_SECOND, EXPLORED_PER_SECOND)));
@@ -79,17 +74,16 @@ function webApi(gateway: Gateway, shared: Shared, shown: object): Router {
 
   const session = requireSession(sessions);
   api.use(webAccountRoutes(gateway, session));
-  api.get("/jobs/:job_id/output", session, shared.output);
-  api.post("/jobs/:job_id/dispute", session, shared.dispute);
-  const withAnswer = (found: FoundJob) => ({
+  const showJob = (found: FoundJob) => ({
     ...found.job,
     answer_seconds: measuredSeconds(found) ?? answerSeconds(found),
   });
-  api.use("/jobs", session, jobRoutes(jobReader, withAnswer));
+  api.use("/jobs", session);
+  mount(api, JOB_ROUTES, { ...gateway, showJob });
   api.use("/settings", session, settingsRoutes(gateway.webhooks.context));
   api.use(["/webhooks", "/deliveries"], session);
   api.use(deliveryRoutes(gateway.webhooks.context));
-  api.use("/webhooks", webhookRoutes(gateway.webhooks.context));
+  mount(api, WEBHOOK_ROUTES, gateway);
   api.use(unknown);
   return api;
 }

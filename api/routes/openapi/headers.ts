@@ -1,19 +1,17 @@
-import type { z } from "zod";
+import { z } from "zod";
+import { createSchema } from "zod-openapi";
 import { address, count, jobId, txHash } from "../../schemas/primitives.ts";
-import { inlineSchema, type Json } from "./json-schema.ts";
+import { tidy } from "./tidy.ts";
 
-const header = (description: string, schema: z.ZodType | Json): Json => ({
+const header = (description: string, schema: z.ZodType) => ({
   description,
-  schema: "_zod" in schema ? inlineSchema(schema as z.ZodType) : schema,
+  schema: createSchema(schema, { opts: { override: tidy } }).schema,
 });
-const text = { type: "string" };
+const text = z.string();
 
 /** Every response header of the API, by name (specification, "Response headers"). */
-export const HEADERS: Record<string, Json> = {
-  "x-request-id": header("Names this request in the service's logs: quote it when you report a fault.", {
-    type: "string",
-    format: "uuid",
-  }),
+export const HEADERS: Record<string, ReturnType<typeof header>> = {
+  "x-request-id": header("Names this request in the service's logs: quote it when you report a fault.", z.uuid()),
   "x-service-credits-remaining": header(
     "Free credits after the request; on every answer to a valid key. Up to a second old; what other jobs give back can be missing until " +
       "their settlements are mined. `GET /v1/account` reads the chain.",
@@ -33,21 +31,21 @@ export const HEADERS: Record<string, Json> = {
   ),
   RateLimit: header("What is left of the burst limit, as in the IETF draft.", text),
   "RateLimit-Policy": header("The burst limit: requests in a window of seconds.", text),
-  "Retry-After": header("Seconds to wait before a repetition.", { type: "integer", minimum: 0 }),
+  "Retry-After": header("Seconds to wait before a repetition.", z.int().min(0)),
   "WWW-Authenticate": header("`Bearer`: how to send a key; with `error` when one was sent.", text),
   "Server-Timing": header(
     "Milliseconds the request spent in `prepare`, `lock` (the chain) and `first-token`, and before a plain reply in `answer` (the rest of it), " +
       "`record` (writing it down) and `settlement` (until its transaction is signed); not on replays.",
     text,
   ),
-  "Idempotent-Replayed": header("`true` when an earlier answer is given again; nothing is charged.", {
-    type: "string",
-    const: "true",
-  }),
+  "Idempotent-Replayed": header("`true` when an earlier answer is given again; nothing is charged.", z.literal("true")),
 };
 
+/** Headers of an answer, by name: references to `HEADERS`. */
+export type Headers = Record<string, { $ref: string }>;
+
 const ref = (name: string) => ({ $ref: `#/components/headers/${name}` });
-const refs = (...names: string[]) => Object.fromEntries(names.map((name) => [name, ref(name)]));
+const refs = (...names: string[]): Headers => Object.fromEntries(names.map((name) => [name, ref(name)]));
 
 /** On every answer below `/v1`. */
 export const COMMON = refs("x-request-id", "RateLimit", "RateLimit-Policy");

@@ -1,13 +1,14 @@
+import type { ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from "zod-openapi";
 import { ERROR_GUIDE } from "../../docs/error-guide.ts";
 import { ApiError, ERROR_CODES, type ErrorCode } from "../../errors.ts";
-import { detailsExample } from "../../schemas/error.ts";
+import { detailsExample, errorSchema } from "../../schemas/error.ts";
 import { AUTHENTICATED, COMMON, JOB, some } from "./headers.ts";
-import { type Json, ref } from "./json-schema.ts";
 
 /** Where examples say that the documentation is. */
 const EXAMPLE_DOCS = "http://127.0.0.1:4000/docs";
 
-type ErrorCase = ErrorCode | { code: ErrorCode; status: number };
+/** A code, or one of its statuses. */
+export type ErrorCase = ErrorCode | { code: ErrorCode; status: number };
 
 /** What every authenticated route can answer. */
 const ALWAYS: ErrorCode[] = [
@@ -20,12 +21,8 @@ const ALWAYS: ErrorCode[] = [
   "service_unavailable",
 ];
 
-export function ok(description: string, schema: string, headers: Json = AUTHENTICATED): Json {
-  return { description, headers, content: { "application/json": { schema: ref(schema) } } };
-}
-
-/** The `responses` of an operation: its success, its own errors and those of every route, one entry a status. */
-export function responses(success: Record<string, Json>, cases: readonly ErrorCase[] = [], aboutJob = false): Json {
+/** What an operation answers when it fails: its own errors and those of every route, one entry a status. */
+export function errorResponses(cases: readonly ErrorCase[] = [], aboutJob = false): ZodOpenApiResponsesObject {
   const byStatus = new Map<number, ErrorCode[]>();
   for (const each of [...cases, ...ALWAYS]) {
     const code = typeof each === "string" ? each : each.code;
@@ -35,10 +32,10 @@ export function responses(success: Record<string, Json>, cases: readonly ErrorCa
   const errors = [...byStatus]
     .toSorted(([a], [b]) => a - b)
     .map(([status, codes]) => [status, answer(status, codes, aboutJob)]);
-  return { ...success, ...Object.fromEntries(errors) };
+  return Object.fromEntries(errors);
 }
 
-function answer(status: number, codes: ErrorCode[], aboutJob: boolean): Json {
+function answer(status: number, codes: ErrorCode[], aboutJob: boolean): ZodOpenApiResponseObject {
   // A suspended key is refused before its wallet's balance is known; what a wallet itself forbids is not.
   const unknown = status === 401 || status === 429 || codes.every((code) => code === "key_suspended");
   const known = unknown ? COMMON : aboutJob && status >= 404 ? JOB : AUTHENTICATED;
@@ -49,7 +46,7 @@ function answer(status: number, codes: ErrorCode[], aboutJob: boolean): Json {
   return {
     description: codes.map((code) => `\`${code}\`: ${ERROR_GUIDE[code].cause}`).join("\n\n"),
     headers: { ...known, ...retry, ...(status === 401 ? some("WWW-Authenticate") : {}) },
-    content: { "application/json": { schema: ref("Error"), examples } },
+    content: { "application/json": { schema: errorSchema, examples } },
   };
 }
 
@@ -68,7 +65,7 @@ const exampleName = (code: ErrorCode, status: number) =>
   status === new ApiError(code, "").status ? code : `${code}_${status}`;
 
 /** An example body for each code that an operation can answer with. */
-export function errorExamples(): Record<string, Json> {
+export function errorExamples(): Record<string, { summary: string; value: unknown }> {
   // Only what is no operation is not found.
   const codes = ERROR_CODES.filter((code) => code !== "route_not_found");
   const cases = codes.map((code): [ErrorCode, number] => [code, new ApiError(code, "").status]);
@@ -80,7 +77,7 @@ export function errorExamples(): Record<string, Json> {
   );
 }
 
-function example(code: ErrorCode, status: number): Json {
+function example(code: ErrorCode, status: number): object {
   const param = status === 404 && code === "model_not_found" ? "model_id" : PARAMS[code];
   const details = detailsExample(code);
   const error = new ApiError(code, ERROR_GUIDE[code].cause.replaceAll("`", ""), {

@@ -5,7 +5,7 @@ import type { JobContext } from "../../../api/jobs/context.ts";
 import { JobRun } from "../../../api/jobs/job.ts";
 import { RunningJobs } from "../../../api/jobs/running-jobs.ts";
 import { Timings } from "../../../api/jobs/timings.ts";
-import { chatRoute } from "../../../api/routes/chat.ts";
+import { completeChat } from "../../../api/routes/chat.ts";
 import { answerHash } from "../../../protocol/answer-hash.ts";
 import { jobDigests } from "../../../protocol/digests.ts";
 import { newJobId } from "../../../protocol/job-id.ts";
@@ -58,7 +58,7 @@ export function ask(jobs: JobContext, response: object, headers: object = {}, id
     body: { model: "m", messages: [{ role: "user", content: "Hi" }], max_tokens: 100 },
   };
   const sink = { once: () => {}, setHeader: () => {}, ...response };
-  return (chatRoute(dependencies as never) as (...parts: unknown[]) => Promise<void>)(request, sink, () => {});
+  return (completeChat(dependencies as never) as (...parts: unknown[]) => Promise<void>)(request, sink, () => {});
 }
 
 /** Runs a job at this gateway, for the credits that a `fakeGateway` locks. */

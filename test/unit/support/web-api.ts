@@ -11,9 +11,6 @@ const CONFIG = {
   MASTER_KEY: "44".repeat(32),
   OTHER_MASTER_KEYS: [],
 };
-const unasked = () => {
-  throw new Error("nobody should ask for this");
-};
 
 /** The web application's API on a database that answers each statement by its name; `parts` replace or add to the gateway's. */
 export async function serveWebApi(answer: (statement: string) => unknown[], parts: object = {}): Promise<string> {
@@ -21,13 +18,14 @@ export async function serveWebApi(answer: (statement: string) => unknown[], part
     config: { ...CONFIG, deployment: { chainId: 1, contracts: { InferenceEscrow: `0x${"e5".repeat(20)}` } } },
     pool: { query: async ({ name }: { name: string }) => ({ rows: answer(name) }) },
     operator: { id: 1 },
+    bodies: new Bodies(),
     webhooks: { context: {} },
     chat: { jobs: { times: {} } },
     workers: { hosts: () => [], states: () => [] },
     ...parts,
   };
   const app = express()
-    .use(webApp(gateway as never, { bodies: new Bodies(), output: unasked, dispute: unasked }))
+    .use(webApp(gateway as never))
     .use(errorHandler("https://docs.example.com", pino({ level: "silent" })));
   return `${await serve(app)}/app/api`;
 }
