@@ -138,7 +138,7 @@ async function answerOnce(
 }
 
 /**
- * Runs a request without a key, or joins the job of the same request whose client hung up before any byte of its answer (docs/guide, "Retries").
+ * Runs a request without a key, or joins the job of the same request whose client hung up before any byte of its answer (docs/guide/idempotency.md, "Pay once: repeated requests").
  * Client libraries hang up at their timeout and send the same bytes again: their user pays once.
  */
 async function answerOrJoin(dependencies: ChatDependencies, asked: AskedChat): Promise<void> {

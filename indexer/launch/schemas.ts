@@ -174,7 +174,7 @@ export async function takeOver(client: pg.Client, schema: string): Promise<void>
 type Log = (line: string) => void;
 
 /** Ponder's own number of blocks after which a block of this chain is final: 65 on Ethereum, 30 on a chain that it does not know. */
-async function finalityOf(chainId: number): Promise<number> {
+export async function finalityOf(chainId: number): Promise<number> {
   const module = new URL("utils/finality.js", import.meta.resolve("ponder")).href;
   const { getFinalityBlockCount } = (await import(module)) as {
     getFinalityBlockCount: (build: { chain: { id: number } }) => number;

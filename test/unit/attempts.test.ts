@@ -159,9 +159,18 @@ it("a job is offered 255 times at most: there is no number for another attempt",
 
 describe("a request that fails at the model", () => {
   type Outcome = "sound" | "broken" | "slow";
-  /** Runs it at a gateway whose own tests of the models end so, one after the other; what was tested, and how often its wallet failed. */
-  function run(failure: WorkerFailure, outcomes: readonly Outcome[] = ["sound"]) {
+  /**
+   * Runs it at a gateway whose own tests of the models end so, one after the other; what was tested, and how often its wallet failed. `hosts`: one
+   * worker can be chosen of so many that host the model.
+   */
+  function run(failure: WorkerFailure, outcomes: readonly Outcome[] = ["sound"], hosts?: number) {
     const { context, asked, reports } = gateway(failure);
+    const few = {
+      choose: (model: never, demand: never, excluded: Set<string>) =>
+        excluded.size > 0 ? undefined : context.workers.choose(model, demand, excluded),
+      hosts: () => Array(hosts),
+    };
+    const workers = { ...context.workers, ...(hosts !== undefined && few) };
     const [tested, turns]: [string[], string[]] = [[], []];
     const test = async ({ signer }: { signer: string }) => {
       const outcome = outcomes[Math.min(tested.push(signer), outcomes.length) - 1];
@@ -169,7 +178,7 @@ describe("a request that fails at the model", () => {
       return outcome === "sound" ? { model: "sound" } : { model: "broken", why: "no answer" };
     };
     const told = { take: () => 0, failed: (wallet: string) => void turns.push(wallet), succeeded: () => {} };
-    const { completed } = runJob({ ...context, turns: told, workers: { ...context.workers, test } } as never);
+    const { completed } = runJob({ ...context, turns: told, workers: { ...workers, test } } as never);
     return { completed, asked, reports, tested, turns };
   }
   const backend = (code = "backend_failed") => new WorkerFailure(code, "no", false);
@@ -182,6 +191,15 @@ describe("a request that fails at the model", () => {
       expect([asked, reports, tested.length, turns.length]).toEqual([[1, 2], [code, code], 2, 1]);
     },
   );
+
+  it.each([
+    ["the only one of its model, and costs its wallet a turn", 1, 1],
+    ["the only one that is free, and costs no turn: one worker alone blames no wallet", 2, 0],
+  ])("is its client's error after one worker, where that is %s", async (_, hosts, turnsLost) => {
+    const { completed, asked, turns } = run(backend(), ["sound"], hosts);
+    await expect(completed).rejects.toMatchObject({ code: "request_failed_at_model", status: 422 });
+    expect([asked, turns.length]).toEqual([[1], turnsLost]);
+  });
 
   it.each<[string, Outcome[]]>([
     ["both", ["broken"]],

@@ -1,6 +1,7 @@
 /** What the indexer says of settings that it cannot use, before it starts anything. */
 import { describe, expect, it } from "vitest";
 import { LaunchError, readEnvironment } from "../../indexer/launch/environment.ts";
+import { finalityOf } from "../../indexer/launch/schemas.ts";
 
 const settings = {
   DATABASE_URL: "postgres://localhost/x",
@@ -51,4 +52,13 @@ it("every setting that is wrong is named at once, with what it must be and witho
 
 it("an empty WS_URL is none", () => {
   expect(refusal({ WS_URL: "" }).message).toMatch(/^DEPLOYMENT_FILE .* cannot be read/);
+});
+
+it.each([
+  ["Ethereum", 1, 65],
+  ["Polygon", 137, 200],
+  ["Arbitrum", 42_161, 240],
+  ["a chain that Ponder does not know", 31_337, 30],
+])("a block of %s is final by Ponder's own number", async (_name, chainId, blocks) => {
+  expect(await finalityOf(chainId)).toBe(blocks);
 });

@@ -65,7 +65,7 @@ describe("the log lines by which an operator is told to act", () => {
   it.each(["watch", "incidents"])("of docs/operations/%s.md are those of the programs", (page) => {
     const rows = read(`docs/operations/${page}.md`)
       .split("\n")
-      .filter((line) => /log line|\| "/i.test(line));
+      .filter((line) => /log line|\| "|^- "/i.test(line));
     const quoted = rows.flatMap((row) => found(row, /"([^"]+)"/g));
     expect(quoted.length).toBeGreaterThan(0);
     expect(quoted.filter((line) => !code.includes(line))).toEqual([]);
