@@ -37,7 +37,7 @@ import { type JobContext, signAccess } from "./jobs/context.ts";
 import { EarlierAnswers } from "./jobs/earlier-answers.ts";
 import { JobEnding } from "./jobs/job-ending.ts";
 import { JobReader } from "./jobs/job-reader.ts";
-import type { JobTimes } from "./jobs/next-step.ts";
+import { type JobTimes, settleBefore } from "./jobs/next-step.ts";
 import { Recovery } from "./jobs/recovery.ts";
 import { RowUpdater } from "./jobs/row-updater.ts";
 import { RunningJobs } from "./jobs/running-jobs.ts";
@@ -111,8 +111,7 @@ export async function startGateway(
   await store.claimOwn();
   const rows = new RowUpdater(store, logger);
   const times = await readTimes(rpc, config);
-  const settleWithin = times.completion + times.inclusion;
-  const balances = new Balances({ rpc, pool, escrow, head, settleWithin });
+  const balances = new Balances({ rpc, pool, escrow, head, settleBefore: (lockedAt) => settleBefore(lockedAt, times) });
   const pipeline = new Pipeline(
     {
       account,
@@ -204,7 +203,7 @@ export async function startGateway(
     escrow,
     times,
     head,
-    isOver: async (jobId) => {
+    isClosedToWorkers: async (jobId) => {
       const call = { address: escrow, abi: inferenceEscrowAbi, functionName: "jobOf", args: [jobId] } as const;
       const { status } = await rpc.client.readContract(call);
       // A node that is late has not seen the lock yet.

@@ -69,8 +69,8 @@ type Parts = {
   pool: pg.Pool;
   escrow: Address;
   head: Pick<Head, "time">;
-  /** Seconds after its lock from which on a job cannot be settled. */
-  settleWithin: number;
+  /** Chain time before which a job that was locked then can be settled. */
+  settleBefore: (lockedAt: number) => number;
 };
 
 /** Credits of a lock that is on its way. */
@@ -253,7 +253,7 @@ export class Balances {
     // The worker of a later attempt has the job, or a reorganisation moved the lock behind the answer.
     if (job.attempt > attempt || completion.completedAt < job.lockedAt) return null;
     const credits = job.credits - charge(countedTokens, job, job.credits);
-    return { credits, until: job.lockedAt + this.#parts.settleWithin };
+    return { credits, until: this.#parts.settleBefore(job.lockedAt) };
   }
 
   /** The newest of the wallet's answered jobs, of every gateway on this database. A job that is given back in full is not among them. */

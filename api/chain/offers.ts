@@ -118,7 +118,7 @@ function feesOfFewer({ variants, isTaken, bounds }: Offered, gas: bigint, facts:
 }
 
 /** A node refuses the sender's next transaction since a block and a moment (ms). `steps`: taken since then, the last one in block `stepBlock`. */
-export type Refusal = { block: number; at: number; steps: number; stepBlock: number };
+export type NodeRefusal = { block: number; at: number; steps: number; stepBlock: number };
 
 /**
  * - `used`: the nonce is used, by one of our variants or by a transaction that is not ours.
@@ -141,7 +141,7 @@ const FIRST_FEWER = 8;
 const EACH_FEWER = 2;
 
 /** What to do with a transaction that its node refused. */
-export function stepAfterRefusal(offered: Offered, facts: Facts, refusal: Refusal | null, now: number): Step {
+export function stepAfterRefusal(offered: Offered, facts: Facts, refusal: NodeRefusal | null, now: number): Step {
   const offer = newest(offered);
   const allows = (step: "raise" | "lower" | "fewer") => offerOf(step, offered, facts) !== null;
   if (facts.count > offered.nonce) return "used";

@@ -10,9 +10,9 @@ import {
   type Bounds,
   type Facts,
   marketFees,
+  type NodeRefusal,
   type Offered,
   offerOf,
-  type Refusal,
   type Step,
   stepAfterRefusal,
   stepOfStuck,
@@ -122,7 +122,7 @@ class OpenNonce {
   #send = true;
   /** First sending of the newest variant, ms; later where waiting was not its fault. Sending the same bytes again does not start it anew. */
   #since = Date.now();
-  #refusal: Refusal | null = null;
+  #refusal: NodeRefusal | null = null;
   /** What the node last said when it refused. Only for the log. */
   #refusedWith = "";
   #steppedInBlock = -1;

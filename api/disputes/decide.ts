@@ -15,6 +15,7 @@ import type { JobRow } from "../db/index-reads.ts";
 import type { SignedCompletion, StoredJob } from "../db/jobs.ts";
 import type { ErrorCode } from "../errors.ts";
 import type { JobContext } from "../jobs/context.ts";
+import { settleBefore } from "../jobs/next-step.ts";
 
 export type Told = (
   job: string,
@@ -179,7 +180,7 @@ export class Decider {
   #canSettle({ status, lockedAt, deadline }: ChainJob): boolean {
     const { head, times } = this.#context.jobs;
     if (status !== ChainStatus.Proven) return false;
-    return head.time < lockedAt + Math.min(times.completion + times.inclusion, deadline - times.finalization / 2);
+    return head.time < Math.min(settleBefore(lockedAt, times), lockedAt + deadline - times.finalization / 2);
   }
 
   /** Opens it, counted among those of its wallet. Null when the job was in another state once the transaction was mined. */

@@ -150,7 +150,8 @@ async function follow(
     const late = failure.code === "never_finished" && performance.now() - startedAt < fairShareMs(context);
     const incident = { code: failure.code, detail: failure.message, jobId };
     // A proof by the worker of an earlier attempt closes the job for every other: a worker that says so is right.
-    const isRight = failure.code === RefusalCode.NotLocked && (await context.isOver(jobId).catch(() => false));
+    const isRight =
+      failure.code === RefusalCode.NotLocked && (await context.isClosedToWorkers(jobId).catch(() => false));
     if (!late && !isRight) context.workers.report(worker.signer, incident, input.model.number);
     return { ok: false, failure, acknowledgeBy };
   } finally {

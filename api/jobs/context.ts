@@ -29,7 +29,7 @@ export type JobContext = {
   times: JobTimes;
   head: Head;
   /** Whether the chain shows the job proven or ended. Rejects where the node does not answer. */
-  isOver: (jobId: Hex) => Promise<boolean>;
+  isClosedToWorkers: (jobId: Hex) => Promise<boolean>;
   pipeline: Pipeline;
   balances: Balances;
   workers: WorkerPool;

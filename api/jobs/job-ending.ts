@@ -28,6 +28,7 @@ import {
   type KnownAnswer,
   nextStep,
   type Refusal,
+  settleBefore,
 } from "./next-step.ts";
 import type { RowUpdater } from "./row-updater.ts";
 import type { WorkerPool } from "./worker-pool.ts";
@@ -238,16 +239,16 @@ export class JobEnding {
       output: outputRetentionHours > 0 ? cipher.encrypt(text, toApiJobId(jobId)) : null,
       retentionHours: outputRetentionHours,
     };
-    const settleBefore = this.#settleBefore(chain);
+    const deadline = settleBefore(chain.lockedAt, times);
     // The client waits for this write: as long as the proof can still be mined in time, a failed one is made again.
     await store.retry(
-      (settleBefore - times.inclusion / 2) * 1000,
+      (deadline - times.inclusion / 2) * 1000,
       // Its client has the answer once this is written, and the window of a dispute from then on.
       () => store.answered({ ...row, finalTokenAt: new Date() }),
       (error) => this.#log(jobId).error({ err: error }, "an answer could not be stored; trying again"),
     );
     if (chain.status !== ChainStatus.Settled) {
-      balances.expectReturn(wallet, jobId, chain.credits - charged, settleBefore);
+      balances.expectReturn(wallet, jobId, chain.credits - charged, deadline);
     }
     return charged;
   }
@@ -259,17 +260,17 @@ export class JobEnding {
     acknowledgeFirst: boolean,
     signed?: PromiseWithResolvers<Hex>,
   ): Promise<Outcome> {
-    const { pipeline } = this.#parts;
-    const settleBefore = this.#settleBefore(chain);
+    const { pipeline, times } = this.#parts;
+    const deadline = settleBefore(chain.lockedAt, times);
     if (acknowledgeFirst) {
-      const assignment = { jobId, worker, attempt, acknowledgeBy: settleBefore };
-      const relay = () => pipeline.submit(acknowledgeOperation(assignment, acknowledgement as Hex, settleBefore)).mined;
+      const assignment = { jobId, worker, attempt, acknowledgeBy: deadline };
+      const relay = () => pipeline.submit(acknowledgeOperation(assignment, acknowledgement as Hex, deadline)).mined;
       const outcome = await (relayed ?? relay());
       // A refused acknowledgement is a refused settlement.
       if (outcome.status === "reverted") return outcome;
     }
     const settlement = { completion: answer.completion, signature: answer.signature, countedTokens, wallet };
-    const submission: Submission = pipeline.submit(completeOperation(settlement, settleBefore * 1000));
+    const submission: Submission = pipeline.submit(completeOperation(settlement, deadline * 1000));
     submission.signed.then(signed?.resolve, signed?.reject);
     return submission.mined;
   }
@@ -350,11 +351,6 @@ export class JobEnding {
   #withheld({ jobId, chain }: EndingJob): void {
     if (chain.worker !== null)
       this.#parts.workers.withholds(chain.worker, jobId, (chain.finalizeFrom as number) * 1000);
-  }
-
-  /** Chain time before which the job can be settled. */
-  #settleBefore({ lockedAt }: JobOnChain): number {
-    return lockedAt + this.#parts.times.completion + this.#parts.times.inclusion;
   }
 
   async #underWayWith<T>(jobId: Hex, work: () => Promise<T>): Promise<T> {

@@ -15,7 +15,7 @@ import { type Answered, runAttempt } from "./attempt.ts";
 import type { JobContext } from "./context.ts";
 import { type EndingJob, type Settling, takenOver } from "./job-ending.ts";
 import { type JobInput, type Lock, lockCredits, lockedJob } from "./lock.ts";
-import type { Refusal } from "./next-step.ts";
+import { type Refusal, settleBefore } from "./next-step.ts";
 import {
   contextExceeded,
   failedAtModel,
@@ -163,7 +163,7 @@ export class JobRun {
     }
     try {
       const { lockedAt } = await this.locked;
-      const until = (lockedAt + times.completion + times.inclusion) * 1000;
+      const until = settleBefore(lockedAt, times) * 1000;
       await store.retry(
         until,
         () => store.left({ jobId, ...sent }),
@@ -243,7 +243,7 @@ export class JobRun {
         answer: this.answer,
         signal,
         unwanted: this.#unwanted.signal,
-        settleBefore: this.#settleBefore(lock),
+        settleBefore: settleBefore(lock.lockedAt, times),
         hasAlternative: () => workers.choose(model.number, demand, excluded) !== undefined,
         onFirstToken: () => {
           this.input.timings.end("first-token");
@@ -283,7 +283,7 @@ export class JobRun {
       }
       // A worker that went silent may still hold a valid offer: the next attempt starts when that has run out, unless the worker proves an answer.
       for (;;) {
-        if (await this.#isOver()) {
+        if (await this.#isClosedToWorkers()) {
           const refusal = { reason: "worker_failed", why: "the job is over on chain" } as const;
           throw await this.#refuse(lock, refusal, workerBrokeOff);
         }
@@ -320,11 +320,11 @@ export class JobRun {
   }
 
   /** Whether no other worker can have the job any more. A node that does not answer says nothing. */
-  async #isOver(): Promise<boolean> {
-    const { isOver, logger } = this.#context;
+  async #isClosedToWorkers(): Promise<boolean> {
+    const { isClosedToWorkers, logger } = this.#context;
     const { jobId } = this.input;
     try {
-      return await isOver(jobId);
+      return await isClosedToWorkers(jobId);
     } catch (error) {
       logger.info({ err: error, jobId: toApiJobId(jobId) }, "a job was not found on chain; it is offered again");
       return false;
@@ -395,12 +395,6 @@ export class JobRun {
     workers.charged(jobId, settling.charged);
     timings.end("record");
     return { worker: worker.signer, completed, settling };
-  }
-
-  /** Chain time before which the job can be settled. */
-  #settleBefore({ lockedAt }: Lock): number {
-    const { completion, inclusion } = this.#context.times;
-    return lockedAt + completion + inclusion;
   }
 
   /** Ends the job without a charge; resolves with the error for its client. */

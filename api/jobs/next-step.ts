@@ -122,6 +122,12 @@ export type JobTimes = Windows & {
   lock: number;
 };
 
+/** Chain time before which a job can be settled: its answer in time, and its proof within the time that the chain may need for it. */
+export const settleBefore = (
+  lockedAt: number,
+  { completion, inclusion }: Pick<Windows, "completion" | "inclusion">,
+): number => lockedAt + completion + inclusion;
+
 export type Step =
   /** Nothing to do before `until` (chain time), or before the next look if that is null. `isWithheld`: the worker withholds what it proved. */
   | { do: "wait"; until: number | null; isWithheld?: true }
@@ -161,14 +167,14 @@ export function nextStep(job: JobFacts, chain: JobOnChain, now: number, windows:
 const WAIT: Step = { do: "wait", until: null };
 
 /** Locked or Acknowledged: the credits are in escrow, and this gateway's operator can charge or return them. */
-function openStep(job: JobFacts, chain: JobOnChain, now: number, { completion, inclusion }: Windows): Step {
+function openStep(job: JobFacts, chain: JobOnChain, now: number, windows: Windows): Step {
+  const { completion, inclusion } = windows;
   const timeOver = chain.lockedAt + completion;
-  const settleBefore = timeOver + inclusion;
   if (job.refusal?.reason === "timeout") return now >= timeOver ? { do: "refund" } : { do: "wait", until: timeOver };
   if (job.refusal !== null) return fail(job.refusal.reason, job.refusal.why);
   if (!job.isDeliverable) return fail("answer_lost", "no answer can be had");
   const settlement = job.answer === null ? "impossible" : settlementOf(job.answer, chain);
-  if (settlement !== "impossible" && now < settleBefore) {
+  if (settlement !== "impossible" && now < settleBefore(chain.lockedAt, windows)) {
     return { do: "settle", acknowledgeFirst: settlement === "acknowledge-first" };
   }
   // An answer that was finished in time is not lost to a gateway that was away, as long as there is time to have it mined.
@@ -183,7 +189,7 @@ function provenStep(job: JobFacts, chain: JobOnChain, now: number, windows: Wind
   const finalizeFrom = chain.finalizeFrom as number;
   if (job.answer !== null && proofDigest(job.answer.signed.completion) === chain.proof) {
     if (job.refusal !== null) return { do: "withdraw-refusal" };
-    const isInTime = now < chain.lockedAt + windows.completion + windows.inclusion;
+    const isInTime = now < settleBefore(chain.lockedAt, windows);
     // Another worker that copied the hash has the proof: only that worker can be paid, when it finalizes.
     const isProvers = settlementOf(job.answer, chain) === "possible";
     if (isInTime) return isProvers ? { do: "settle", acknowledgeFirst: false } : WAIT;

@@ -44,7 +44,7 @@ export function fakeGateway({ time = Math.floor(Date.now() / 1000), workers, ...
     escrow: ESCROW,
     times: TIMES,
     head: { time, block: { timestamp: time }, silentMs: 0, refresh: async () => {} },
-    isOver: async () => false,
+    isClosedToWorkers: async () => false,
     pipeline: { congested: false, submit },
     balances: { hold: async () => () => {}, expectReturn: () => {}, dropReturn: () => {} },
     workers: {

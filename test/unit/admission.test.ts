@@ -78,8 +78,8 @@ it.each([
 it.each([
   ["2,000 output tokens where nobody names a number", undefined, undefined, 2_000],
   ["the body's number", 30_000, undefined, 30_000],
-  ["the authorized number of a body that names none, where that is less than 2,000", undefined, 1_000, 1_000],
-  ["2,000 of a body that names none, where more are authorized", undefined, 5_000, 2_000],
+  ["the authorized number where the body names none and it is below 2,000", undefined, 1_000, 1_000],
+  ["2,000 where the body names none and more are authorized", undefined, 5_000, 2_000],
   ["the body's number, whatever is authorized", 3_000, 5_000, 3_000],
 ])("plans %s", (_, maxTokens, authorized, planned) => {
   const directory = { model: () => model } as unknown as Directory;

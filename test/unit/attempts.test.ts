@@ -133,10 +133,10 @@ it("a worker whose acknowledgement is not its own is named, and its answer count
 it.each([
   ["to blame where the chain shows the job open", false, ["not_locked"]],
   ["right where an earlier worker has proven an answer", true, []],
-])("a worker that finds the job closed is %s", async (_what, isOver, blamed) => {
+])("a worker that finds the job closed is %s", async (_what, isClosed, blamed) => {
   const { context, reports } = gateway();
   const dispatch = () => Promise.reject(new WorkerFailure("not_locked", "no job open", false));
-  const seeing = { ...context, client: { dispatch }, isOver: async () => isOver };
+  const seeing = { ...context, client: { dispatch }, isClosedToWorkers: async () => isClosed };
   expect(await attempt(seeing, 2).result).toMatchObject({ ok: false });
   expect(reports).toEqual(blamed);
 });

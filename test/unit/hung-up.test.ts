@@ -86,7 +86,7 @@ it.each([
   expect(joinable).toEqual([]);
 });
 
-it("a database that is away when a refused job is closed to others ends no process", async () => {
+it("a database that is away while a refused job is closed ends no process", async () => {
   let closes = 0;
   const close = async () => {
     closes += 1;
@@ -104,7 +104,7 @@ it("a database that is away when a refused job is closed to others ends no proce
   expect(unhandled).not.toHaveBeenCalled();
 });
 
-it("a repetition that joins a job of another gateway is told of the settlement that is on its way", async () => {
+it("a repetition that joins a job elsewhere is told of the settlement on its way", async () => {
   const jobId = newJobId();
   const { completion, signature, finish_reason } = await host.complete(jobId, "The answer.", { completedAt: now });
   const row = {

@@ -5,9 +5,9 @@ import {
   type Facts,
   loweredFees,
   marketFees,
+  type NodeRefusal,
   type Offered,
   offerOf,
-  type Refusal,
   raisedFees,
   stepAfterRefusal,
   stepOfStuck,
@@ -85,7 +85,7 @@ describe("a refused transaction", () => {
     blocks: number,
     { steps = 0, seconds = blocks, offer = OFFER, mostGas = null as bigint | null } = {},
   ) => {
-    const refusal: Refusal = { block: 100, at: 0, steps, stepBlock: 100 };
+    const refusal: NodeRefusal = { block: 100, at: 0, steps, stepBlock: 100 };
     return stepAfterRefusal(
       offered({ variants: [offer], mostGas }),
       { ...facts, block: 100 + blocks },
@@ -124,12 +124,12 @@ describe("a refused transaction", () => {
   });
 
   it("gets one step a block", () => {
-    const refusal: Refusal = { block: 90, at: 0, steps: 1, stepBlock: 100 };
+    const refusal: NodeRefusal = { block: 90, at: 0, steps: 1, stepBlock: 100 };
     expect(stepAfterRefusal(offered(), facts, refusal, 60_000)).toBe("again");
   });
 
   it("is raised at once where the base fee is above its fee", () => {
-    const refusal: Refusal = { block: 99, at: 0, steps: 0, stepBlock: 99 };
+    const refusal: NodeRefusal = { block: 99, at: 0, steps: 0, stepBlock: 99 };
     const high = { ...facts, baseFee: 50n * GWEI };
     expect(stepAfterRefusal(offered(), high, refusal, 0)).toBe("raise");
   });
@@ -144,7 +144,7 @@ describe("a refused transaction", () => {
     [1, "bound"],
     [8, "fewer"],
   ] as const)("below the base fee at its cost cap after %i blocks: %s", (blocks, step) => {
-    const refusal: Refusal = { block: 100, at: 0, steps: 0, stepBlock: 100 };
+    const refusal: NodeRefusal = { block: 100, at: 0, steps: 0, stepBlock: 100 };
     expect(stepAfterRefusal(costly, { ...spike, block: 100 + blocks }, refusal, blocks * 1000)).toBe(step);
     const offer = offerOf("fewer", costly, spike);
     expect(offer?.operations).toBe(45);
@@ -153,7 +153,7 @@ describe("a refused transaction", () => {
   });
 
   it("below the base fee at the highest fee of all waits, with all of its operations", () => {
-    const refusal: Refusal = { block: 100, at: 0, steps: 0, stepBlock: 100 };
+    const refusal: NodeRefusal = { block: 100, at: 0, steps: 0, stepBlock: 100 };
     const beyond = { ...facts, block: 150, baseFee: 600n * GWEI };
     expect(stepAfterRefusal(costly, beyond, refusal, 60_000)).toBe("bound");
   });
@@ -165,7 +165,7 @@ describe("a refused transaction", () => {
     ["enough for an empty one: later it is offered without operations", 3n * GWEI * EMPTY_GAS, 8, "fewer"],
     ["not enough for an empty one: it waits for money", 2n * GWEI * EMPTY_GAS, 40, "poor"],
   ] as const)("after a spike, the signer has %s", (_, balance, blocks, step) => {
-    const refusal: Refusal = { block: 100, at: 0, steps: 0, stepBlock: 100 };
+    const refusal: NodeRefusal = { block: 100, at: 0, steps: 0, stepBlock: 100 };
     const after = { ...facts, balance, block: 100 + blocks };
     expect(stepAfterRefusal(offered(), after, refusal, blocks * 1000)).toBe(step);
     if (step === "poor") return;

@@ -63,7 +63,7 @@ it("closes the job for every other worker: none is asked, and the client hears o
     asked.push(assignment.worker);
     throw new WorkerFailure("broken_stream", "gone", true);
   };
-  const gateway = { ...base, client: { dispatch }, isOver: async () => true } as unknown as JobContext;
+  const gateway = { ...base, client: { dispatch }, isClosedToWorkers: async () => true } as unknown as JobContext;
   expect(await told(gateway)).toMatchObject({ code: "answer_withheld" });
   expect(asked).toEqual([hosts[0]?.signer]);
   expect(withheld).toEqual([hosts[0]?.signer]);

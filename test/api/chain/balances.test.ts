@@ -72,7 +72,13 @@ function open(time = () => started.head.time): Balances {
       return time();
     },
   };
-  return new Balances({ rpc, pool: world.pool, escrow: escrow(), head, settleWithin: SETTLE_WITHIN });
+  return new Balances({
+    rpc,
+    pool: world.pool,
+    escrow: escrow(),
+    head,
+    settleBefore: (lockedAt) => lockedAt + SETTLE_WITHIN,
+  });
 }
 
 async function onChain(): Promise<Balance> {

@@ -58,7 +58,7 @@ export class ScriptedNode {
     });
     const rpc = connectRpc(url);
     const pool = { query: async () => ({ rows: [] }) } as unknown as pg.Pool;
-    return new Balances({ rpc, pool, escrow, head: this, settleWithin: 150 });
+    return new Balances({ rpc, pool, escrow, head: this, settleBefore: (lockedAt) => lockedAt + 150 });
   }
 
   /** A new block. */
