@@ -35,6 +35,7 @@ import { DisputeCloser } from "./disputes/closer.ts";
 import { DisputeDesk } from "./disputes/desk.ts";
 import { type JobContext, signAccess } from "./jobs/context.ts";
 import { EarlierAnswers } from "./jobs/earlier-answers.ts";
+import { FailurePauses } from "./jobs/failure-pauses.ts";
 import { JobEnding } from "./jobs/job-ending.ts";
 import { JobReader } from "./jobs/job-reader.ts";
 import { type JobTimes, settleBefore } from "./jobs/next-step.ts";
@@ -42,7 +43,6 @@ import { Recovery } from "./jobs/recovery.ts";
 import { RowUpdater } from "./jobs/row-updater.ts";
 import { RunningJobs } from "./jobs/running-jobs.ts";
 import { TokenCounter } from "./jobs/tokens.ts";
-import { WalletTurns } from "./jobs/wallet-turns.ts";
 import { WorkerClient } from "./jobs/worker-client.ts";
 import { WorkerCover } from "./jobs/worker-cover.ts";
 import { WorkerPool } from "./jobs/worker-pool.ts";
@@ -212,7 +212,7 @@ export async function startGateway(
     pipeline,
     balances,
     workers,
-    turns: new WalletTurns(),
+    pauses: new FailurePauses(),
     tokens,
     client,
     store,

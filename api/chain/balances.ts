@@ -11,8 +11,8 @@ import { ChainStatus } from "../../protocol/job-status.ts";
 import type { Completion } from "../../protocol/messages.ts";
 import { charge } from "../../protocol/pricing.ts";
 import { ACCOUNT_AUTHORIZED, ACCOUNT_FROZEN, ACCOUNT_LIMITED, type AccountWord } from "../../protocol/words.ts";
+import { setNewest } from "../../shared/newest.ts";
 import { CHAIN_JOB_ID } from "../db/pool.ts";
-import { LockAllowance } from "./lock-allowance.ts";
 import { accountIn, endOfBlock, type MinedBatch } from "./operations.ts";
 import { type Head, type Rpc, RpcError, RpcUnreachable } from "./rpc.ts";
 
@@ -299,10 +299,52 @@ export class Balances {
   }
 
   #set(wallet: string, entry: Entry): void {
-    this.#entries.delete(wallet);
-    this.#entries.set(wallet, entry);
-    if (this.#entries.size <= MAX_ENTRIES) return;
-    const [oldest] = this.#entries.keys();
-    if (oldest !== undefined) this.#entries.delete(oldest);
+    setNewest(this.#entries, wallet, entry, MAX_ENTRIES);
+  }
+}
+
+// ---------------------------------------------------------------- locks on their way
+
+/**
+ * What a wallet can make true between our look at its account and the block of its lock: it withdraws, freezes itself, changes its operator, its
+ * limit or its key. All of its locks on their way then revert at the gateway's cost. Each of these names the wallet first.
+ */
+const BY_THE_WALLET = new Set([
+  "Ledger_InsufficientCredits",
+  "Limits_Frozen",
+  "Limits_DailyLimitReached",
+  "Job_OperatorNotChosen",
+  "Job_AuthorizationRequired",
+  "Job_NotAuthorized",
+]);
+
+/** Of a wallet that this process does not know. So many reverts cost the gateway about what such a wallet costs its owner. */
+const FIRST = 32;
+/** Each mined lock allows so many more: a wallet with many clients has all of its locks on their way after a few blocks. */
+const MORE = 2;
+/** More locks of one wallet are never on their way at once. */
+const MOST = 10_000;
+
+/** A wallet's locks on their way: few at first, more with each that is mined, and one after a revert of its own doing. */
+class LockAllowance {
+  readonly #allowed = new Map<string, number>();
+
+  of(wallet: string): number {
+    return this.#allowed.get(wallet.toLowerCase()) ?? FIRST;
+  }
+
+  /** Takes note of the locks in a mined batch. */
+  observe({ eventsByJob, failures }: Pick<MinedBatch, "eventsByJob" | "failures">): void {
+    for (const { name, args } of [...eventsByJob.values()].flat()) {
+      if (name === "JobLocked") this.#set(String(args.wallet), (allowed) => Math.min(allowed + MORE, MOST));
+    }
+    for (const { name, args } of failures.values()) {
+      if (BY_THE_WALLET.has(name)) this.#set(String(args[0]), () => 1);
+    }
+  }
+
+  #set(name: string, change: (allowed: number) => number): void {
+    const wallet = name.toLowerCase();
+    setNewest(this.#allowed, wallet, change(this.of(wallet)), MAX_ENTRIES);
   }
 }

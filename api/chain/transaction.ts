@@ -1,5 +1,6 @@
 /** One nonce from its signed bytes to the receipt: sent, sent again, offered otherwise, mined, or used by somebody else. */
 
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { Counter, Histogram } from "prom-client";
 import type { Hex, LocalAccount } from "viem";
@@ -385,5 +386,3 @@ async function findReceipt({ broadcaster }: Sending, row: OutboxRow, quietLooks:
     return "unreachable";
   }
 }
-
-const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));

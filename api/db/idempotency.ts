@@ -7,7 +7,7 @@ import { CHAIN_JOB_ID } from "./pool.ts";
 type IdempotentRequest = { wallet: string; key: string; bodyHash: Buffer };
 
 /** An earlier request's claim on a key, so many milliseconds ago, for this job. */
-export type EarlierClaim = { jobId: Hex; ageMs: number };
+type EarlierClaim = { jobId: Hex; ageMs: number };
 /** `new`: this request runs it. `known`: an earlier one did. `mismatch`: the key was used for another body, the job id by another wallet. */
 export type Claim = { status: "new" } | ({ status: "known" } & EarlierClaim) | { status: "mismatch"; jobId: Hex };
 

@@ -11,11 +11,11 @@ import type { Pipeline } from "../chain/pipeline.ts";
 import type { Head } from "../chain/rpc.ts";
 import type { AbandonedRequests } from "../db/abandoned-requests.ts";
 import type { JobStore } from "../db/jobs.ts";
+import type { FailurePauses } from "./failure-pauses.ts";
 import type { JobEnding } from "./job-ending.ts";
 import type { JobTimes } from "./next-step.ts";
 import type { RowUpdater } from "./row-updater.ts";
 import type { TokenCounter } from "./tokens.ts";
-import type { WalletTurns } from "./wallet-turns.ts";
 import type { WorkerClient } from "./worker-client.ts";
 import type { WorkerPool } from "./worker-pool.ts";
 
@@ -33,8 +33,8 @@ export type JobContext = {
   pipeline: Pipeline;
   balances: Balances;
   workers: WorkerPool;
-  /** Wallets whose requests fail at sound models wait for their turn. */
-  turns: WalletTurns;
+  /** Wallets whose requests fail at sound models pause between their jobs. */
+  pauses: FailurePauses;
   /** Counts the tokens of prompts. */
   tokens: TokenCounter;
   /** The connection to workers. */

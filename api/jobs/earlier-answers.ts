@@ -1,7 +1,6 @@
 /** What became of a job that an earlier request began: its repetitions wait for the answer, and share the reads of the job's row. */
 import type { Hex } from "viem";
 import { toApiJobId } from "../../protocol/job-id.ts";
-import type { EarlierClaim } from "../db/idempotency.ts";
 import type { StoredJob } from "../db/jobs.ts";
 import { ApiError } from "../errors.ts";
 import type { JobContext } from "./context.ts";
@@ -30,8 +29,15 @@ type Look = () => Promise<Outcome | undefined>;
 /** The reads of one job's row for all who wait for it. */
 type Watch = { waiting: number; outcome: Promise<Outcome> };
 
-/** `isClaimed`: whether the earlier request still has the key, which it gives free when it ends without a lock. */
-type Repetition = EarlierClaim & { wallet: string; isClaimed: () => Promise<boolean> };
+/** A request that repeats an earlier one, which ran as this job. */
+type Repetition = {
+  jobId: Hex;
+  wallet: string;
+  /** When the job has a row at the latest, ms since the epoch: one without a row by then came to nothing. */
+  recordedBy: number;
+  /** Whether the earlier request still has the key, which it gives free when it ends without a lock. */
+  isClaimed: () => Promise<boolean>;
+};
 
 /** Repetitions that wait for the answers of earlier requests. */
 export class EarlierAnswers {
@@ -82,12 +88,11 @@ export class EarlierAnswers {
     else this.#waiting.set(wallet, others);
   }
 
-  #lookOf({ jobId, ageMs, isClaimed }: Repetition): Look {
-    const { store, times } = this.#context;
-    const lost = Date.now() - ageMs + claimLasts(times);
+  #lookOf({ jobId, recordedBy, isClaimed }: Repetition): Look {
+    const { store } = this.#context;
     return async () => {
       const job = await store.find(jobId);
-      if (job === null) return Date.now() > lost || !(await isClaimed()) ? null : undefined;
+      if (job === null) return Date.now() > recordedBy || !(await isClaimed()) ? null : undefined;
       // An answer of a refused job is charged only if its worker proved it: the chain decides.
       if (job.state === "settled" || (job.state === "settling" && job.failure === null)) return job;
       return cameToNothing(job) ? null : undefined;

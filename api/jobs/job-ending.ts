@@ -2,12 +2,14 @@
  * Ends jobs: the only place that sends what ends a job, and that says what its client is told. Which step is next is decided by the table in
  * next-step.ts. The row gets its end from our mined transactions (row-updater.ts), whether or not a request waits.
  */
+
 import type { Logger } from "pino";
 import type { Address, Hex } from "viem";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import { ChainStatus, failureReason } from "../../protocol/job-status.ts";
 import { charge, type Prices } from "../../protocol/pricing.ts";
 import type { Cipher } from "../../shared/cipher.ts";
+import { sleep } from "../../shared/sleep.ts";
 import type { Balances } from "../chain/balances.ts";
 import {
   acknowledgeOperation,
@@ -393,5 +395,3 @@ export function takenOver(jobId: Hex, cause?: JobLost): ApiError {
     { details: { job_id: id }, cause },
   );
 }
-
-const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms).unref());

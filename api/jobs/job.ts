@@ -1,9 +1,11 @@
 /** A job from its lock to its settlement, run by the process that took its request. */
+
 import { once } from "node:events";
 import type { Logger } from "pino";
 import type { Address, Hex } from "viem";
 import { JobErrorCode, needsOf, RefusalCode } from "../../protocol/dispatch.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
+import { sleep } from "../../shared/sleep.ts";
 import { inSpan, markFailed } from "../../shared/tracing.ts";
 import type { RegisteredWorker } from "../chain/directory.ts";
 import { INCIDENTS, incidentCode } from "../db/incidents.ts";
@@ -99,9 +101,9 @@ export class JobRun {
 
   /** A lock that the wallet cannot cover, or that no worker may take, would only cost gas: both are kept first. */
   async #lock(): Promise<Lock> {
-    const { balances, workers, turns, times } = this.#context;
+    const { balances, workers, pauses, times } = this.#context;
     const { wallet, model, request, credits } = this.input;
-    const pauseMs = turns.take(wallet);
+    const pauseMs = pauses.take(wallet);
     if (pauseMs > 0) {
       const seconds = Math.ceil(pauseMs / 1000);
       throw unavailable(
@@ -212,7 +214,7 @@ export class JobRun {
 
   /** Worker after worker until one answers; from the first token on there is no other. */
   async #attempts(lock: Lock, signal: AbortSignal): Promise<CompletedJob | "timeout"> {
-    const { times, head, workers, turns, rows, logger } = this.#context;
+    const { times, head, workers, pauses, rows, logger } = this.#context;
     const { jobId, wallet, model, request } = this.input;
     const needs = needsOf(request);
     const excluded = new Set<string>();
@@ -227,7 +229,7 @@ export class JobRun {
       if (worker === undefined) {
         if (failedAt.length > 0) throw await this.#failedAtModels(lock, failedAt);
         const all = refusals + exceeded > 0 && refusals + exceeded === excluded.size;
-        if (all) turns.failed(wallet);
+        if (all) pauses.failed(wallet);
         const error = !all ? noWorkers(model) : exceeded > 0 ? contextExceeded(model) : requestRefused();
         throw await this.#refuse(lock, { reason: "routing_failed", why: "no worker took the job" }, () => error);
       }
@@ -277,7 +279,7 @@ export class JobRun {
       }
       if (failedAt.length >= MOST_FAILURES) throw await this.#failedAtModels(lock, failedAt);
       if (refusals + exceeded >= MOST_FAILURES) {
-        turns.failed(wallet);
+        pauses.failed(wallet);
         const error = exceeded > 0 ? contextExceeded(model) : requestRefused();
         throw await this.#refuse(lock, { reason: "worker_failed", why: code }, () => error);
       }
@@ -308,14 +310,14 @@ export class JobRun {
    * unless the model has no other.
    */
   async #verdict(failedAt: readonly RegisteredWorker[]): Promise<"request" | "workers"> {
-    const { workers, turns } = this.#context;
+    const { workers, pauses } = this.#context;
     const { model, wallet } = this.input;
     const tests = Promise.all(failedAt.map((worker) => workers.test(worker, model)));
     const late = sleep(VERDICT_MS).then(() => []);
     const results = await Promise.race([tests, late]);
     const isSound = results.length > 0 && results.every((result) => result.model === "sound");
     const isAgreed = failedAt.length >= MOST_FAILURES || workers.hosts(model.number).length <= 1;
-    if (isSound && isAgreed) turns.failed(wallet);
+    if (isSound && isAgreed) pauses.failed(wallet);
     return isSound ? "request" : "workers";
   }
 
@@ -375,10 +377,10 @@ export class JobRun {
       const reason = code === "hash_mismatch" ? "hash_mismatch" : "worker_failed";
       throw await this.#refuse(lock, { reason, why: `${code}: ${detail}` }, workerBrokeOff);
     }
-    const { workers, turns } = this.#context;
+    const { workers, pauses } = this.#context;
     if (text === "") workers.answeredEmpty(worker, model);
     else if (incident?.code !== "tokens_over_reported") workers.reportSuccess(worker.signer, model.number);
-    turns.succeeded(wallet);
+    pauses.succeeded(wallet);
     timings.end("answer");
     const settling = await this.#context.ending.answered(this.#endingJob(lock), {
       worker: worker.signer,
@@ -428,5 +430,3 @@ export class JobRun {
     return this.#context.logger.child({ jobId: toApiJobId(this.input.jobId) });
   }
 }
-
-const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms).unref());

@@ -1,9 +1,11 @@
 /** The lock of a job's credits: sent with the job's row, waited for, and undone if it is mined after its client was refused. */
+
 import type { Address, Hex } from "viem";
 import { type ChatRequest, needsOf } from "../../protocol/dispatch.ts";
 import type { DecodedRevert } from "../../protocol/events.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
+import { sleep } from "../../shared/sleep.ts";
 import type { Model } from "../chain/directory.ts";
 import { accountIn, eventOf, lockAuthorizedOperation, lockOperation, type Outcome } from "../chain/operations.ts";
 import { NotSent } from "../chain/pipeline.ts";
@@ -12,7 +14,32 @@ import { lockError } from "./admission.ts";
 import type { SignedAuthorization } from "./authorization.ts";
 import type { JobContext } from "./context.ts";
 import type { EndingJob } from "./job-ending.ts";
-import type { Timings } from "./timings.ts";
+
+/** Where the time of one request went, for its client (`Server-Timing`) and for the benchmark. */
+export class Timings {
+  readonly #durations: [name: string, ms: number][] = [];
+  /** When the request arrived, `performance.now()`. */
+  readonly startedAt: number;
+  #since: number;
+
+  /** @param startedAt When the request arrived, `performance.now()`. */
+  constructor(startedAt = performance.now()) {
+    this.startedAt = startedAt;
+    this.#since = startedAt;
+  }
+
+  /** Ends the stage that runs now under this name; the next one begins. */
+  end(name: string): void {
+    const now = performance.now();
+    this.#durations.push([name, now - this.#since]);
+    this.#since = now;
+  }
+
+  /** Value of a `Server-Timing` header (W3C Server Timing), milliseconds. */
+  header(): string {
+    return this.#durations.map(([name, ms]) => `${name};dur=${ms.toFixed(2)}`).join(", ");
+  }
+}
 
 export type JobInput = {
   jobId: Hex;
@@ -162,5 +189,3 @@ export function lockedJob({ jobId, wallet, model }: JobInput, lock: Lock, wasOff
     askWorkers: async () => "none",
   };
 }
-
-const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms).unref());

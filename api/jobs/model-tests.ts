@@ -2,8 +2,10 @@
  * Tests a worker's model with the gateway's own prompt. A failed job says nothing of its worker, since a client's request can make any model
  * server fail. This test decides, because no client has a hand in it.
  */
+
 import type { Logger } from "pino";
 import { JobErrorCode, RefusalCode } from "../../protocol/dispatch.ts";
+import { sleep } from "../../shared/sleep.ts";
 import type { Model, RegisteredWorker } from "../chain/directory.ts";
 import { WorkerFailure } from "./worker-client.ts";
 
@@ -65,7 +67,7 @@ export class ModelTests {
 
   async #afterRunning(entry: Entry, worker: RegisteredWorker, model: TestedModel): Promise<TestResult> {
     await entry.running;
-    await sleep(entry.beganAt + GAP_MS - Date.now());
+    await sleep(Math.max(0, entry.beganAt + GAP_MS - Date.now()));
     const run = this.#run(worker, model);
     [entry.running, entry.next, entry.beganAt] = [run, null, Date.now()];
     const result = await run;
@@ -132,5 +134,3 @@ const FAILURES: readonly string[] = [
 
 /** Whether a worker refused the test without asking its model: it is full, stops, or does not know such tests. */
 const saysNothing = (error: unknown): boolean => error instanceof WorkerFailure && !FAILURES.includes(error.code);
-
-const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, Math.max(0, ms)).unref());

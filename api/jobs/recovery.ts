@@ -2,10 +2,12 @@
  * The sweep over unfinished jobs that no running request of this process ends: after a crash, a failed step, or a restored database. It claims
  * what has no living gateway, reads row and chain of each job, and lets `JobEnding` take the next steps (table in next-step.ts).
  */
+
 import { type Address, type Hex, isAddressEqual } from "viem";
 import { inferenceEscrowAbi, workerRegistryAbi } from "../../protocol/generated/abi.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
+import { sleep } from "../../shared/sleep.ts";
 import type { JobSighting, JobSightings } from "../chain/job-sightings.ts";
 import type { Rpc } from "../chain/rpc.ts";
 import { type SignerLock, signerLockKey } from "../chain/signer-lock.ts";
@@ -60,8 +62,7 @@ export class Recovery {
   /** Starts no further sweep; resolves when those under way are over, or after `timeoutMs`. */
   async stop(timeoutMs: number): Promise<void> {
     clearInterval(this.#timer);
-    const timeout = new Promise<void>((resolve) => setTimeout(resolve, timeoutMs).unref());
-    await Promise.race([Promise.all(this.#sweeps), timeout]);
+    await Promise.race([Promise.all(this.#sweeps), sleep(timeoutMs)]);
   }
 
   /** Takes over what has no living gateway, and looks at every unfinished job of this process once. Never rejects. */

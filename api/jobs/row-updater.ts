@@ -2,9 +2,11 @@
  * Updates the rows of jobs from the events of our own mined transactions, whether or not a request waits for them: locked, disputed, settled,
  * failed, refunded. Also writes the ends that a sweep read from the chain.
  */
+
 import type { Logger } from "pino";
 import type { Hex } from "viem";
 import { toApiJobId } from "../../protocol/job-id.ts";
+import { sleep } from "../../shared/sleep.ts";
 import type { PlacedEvent } from "../chain/operations.ts";
 import type { BatchObserver } from "../chain/pipeline.ts";
 import { JobLost, type JobStore } from "../db/jobs.ts";
@@ -98,5 +100,3 @@ export class RowUpdater {
 
 /** Where an event was mined. `blockTime` in Unix seconds. */
 type Place = { hash: Hex; blockNumber: number; blockTime: number };
-
-const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms).unref());

@@ -1,4 +1,5 @@
 import type { Hex } from "viem";
+import { sleep } from "../../shared/sleep.ts";
 import type { JobRun } from "./job.ts";
 
 /** Longest wait for clients that take their whole answers slowly. */
@@ -49,9 +50,6 @@ export class RunningJobs {
 
   /** Waits until those of now are over, at most `timeoutMs`. */
   async ended(timeoutMs: number): Promise<void> {
-    const deadline = new Promise<void>((resolve) => setTimeout(resolve, timeoutMs).unref());
-    await Promise.race([Promise.all([...this.#jobs.values()].map(({ over }) => over)), deadline]);
+    await Promise.race([Promise.all([...this.#jobs.values()].map(({ over }) => over)), sleep(timeoutMs)]);
   }
 }
-
-const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms).unref());

@@ -39,8 +39,14 @@ vocabulary.forEach((token: string | readonly number[], rank: number) => {
 });
 
 /** Tokens of a text; of one with many long words, about. Stops when they are more than `limit`, and says so many. */
-export function countTokens(text: string, limit = Number.POSITIVE_INFINITY): number {
-  const count = counting({ texts: [text], limit });
+export const countTokens = (text: string, limit = Number.POSITIVE_INFINITY): number =>
+  resultOf(counting({ texts: [text], limit }));
+
+/** About the tokens of a text, for a plausibility check: of a long one by samples, in a few milliseconds. */
+export const estimateTokens = (text: string): number => Math.ceil(resultOf(estimating(text)));
+
+/** Runs a count to its end at once. */
+function resultOf(count: Generator<undefined, number>): number {
   for (;;) {
     const { done, value } = count.next();
     if (done) return value;

@@ -1,29 +1,13 @@
 /** How many tokens a request may produce: what the client asks for, within what its prompt leaves of the model's context window. */
 import { Worker } from "node:worker_threads";
 import type { ChatRequest } from "../../protocol/dispatch.ts";
-import { type Counted, countTokens, type Task, type Texts, TOKENIZER_THREAD } from "./tokenizer.ts";
+import { type Counted, type Task, type Texts, TOKENIZER_THREAD } from "./tokenizer.ts";
 
 /** Tokens that ChatML, and templates like it, add to each message: the marks around it, its role, two line breaks. And once: the answer's head. */
 const PER_MESSAGE = 5;
 const PER_REQUEST = 3;
 
 type Messages = ChatRequest["messages"];
-
-// ---------------------------------------------------------------- estimates
-
-/** Longer texts are counted by samples. */
-const SAMPLED_ABOVE = 20_000;
-const SAMPLES = 100;
-const SAMPLE = SAMPLED_ABOVE / SAMPLES;
-
-/** Tokens of an answer by a common tokenizer, for a plausibility check: of a long text by samples, in a few milliseconds. */
-export function estimateTokens(text: string): number {
-  if (text.length <= SAMPLED_ABOVE) return countTokens(text);
-  const step = Math.floor(text.length / SAMPLES);
-  let tokens = 0;
-  for (let i = 0; i < SAMPLES; i++) tokens += countTokens(text.slice(i * step, i * step + SAMPLE));
-  return Math.ceil((tokens * text.length) / SAMPLED_ABOVE);
-}
 
 // ---------------------------------------------------------------- exact counts, beside the event loop
 

@@ -6,7 +6,7 @@ import { jobDigests } from "../../shared/keccak.ts";
 import { recoverSigner } from "../../shared/secp256k1.ts";
 import type { IncidentCode } from "../db/incidents.ts";
 import type { JobContext } from "./context.ts";
-import { estimateTokens } from "./tokens.ts";
+import { estimateTokens } from "./tokenizer.ts";
 import type { CompletedEvent } from "./worker-client.ts";
 
 /** What the gateway itself knows of an answer, whatever its worker says. */

@@ -16,8 +16,8 @@ import type { JobContext } from "../jobs/context.ts";
 import { cameToNothing, claimLasts, type EarlierAnswers } from "../jobs/earlier-answers.ts";
 import { type CompletedJob, JobRun } from "../jobs/job.ts";
 import { readAnswer, withSettlements } from "../jobs/job-reader.ts";
+import { Timings } from "../jobs/lock.ts";
 import type { RunningJobs } from "../jobs/running-jobs.ts";
-import { Timings } from "../jobs/timings.ts";
 import { completionSchema } from "../schemas/completion.ts";
 import { type ChatBody, chatRequestSchema, parseChatBody, sizeOf } from "./chat-request.ts";
 import {
@@ -128,7 +128,8 @@ async function answerOnce(
       throw idTaken(jobId);
     }
     const isClaimed = () => idempotency.isClaimed(wallet, key, claim.jobId);
-    const repetition = { ...claim, wallet, isClaimed };
+    const recordedBy = Date.now() - claim.ageMs + claimLasts(jobs.times);
+    const repetition = { jobId: claim.jobId, wallet, recordedBy, isClaimed };
     const job = await request.kept.whileWaiting((signal) => earlier.wait(repetition, signal));
     if (job !== null) return replayAnswer(dependencies, job, body, response);
     // The chain takes an id once, also when its job came to nothing.
@@ -150,8 +151,8 @@ async function answerOrJoin(dependencies: ChatDependencies, asked: AskedChat): P
   const run = runs.find(joined);
   if (run !== undefined) return serve(dependencies, run, asked);
   // Another gateway runs the job, or it is over. Its row is there once its lock is recorded.
-  const ageMs = claimLasts(jobs.times) - jobs.times.lock * 1000;
-  const repetition = { jobId: joined, ageMs, wallet: plan.wallet, isClaimed: async () => true };
+  const recordedBy = Date.now() + jobs.times.lock * 1000;
+  const repetition = { jobId: joined, wallet: plan.wallet, recordedBy, isClaimed: async () => true };
   const waiting = request.kept.whileWaiting((signal) => earlier.wait(repetition, signal));
   const job = await waiting.catch(async (error) => {
     // This client has left, too: its next repetition can join.

@@ -5,10 +5,10 @@ import { generatePrivateKey } from "viem/accounts";
 import type { Operation } from "../../api/chain/operations.ts";
 import type { JobStore } from "../../api/db/jobs.ts";
 import type { JobContext } from "../../api/jobs/context.ts";
+import { FailurePauses } from "../../api/jobs/failure-pauses.ts";
 import { JobEnding } from "../../api/jobs/job-ending.ts";
 import type { Refusal } from "../../api/jobs/next-step.ts";
 import type { RowUpdater } from "../../api/jobs/row-updater.ts";
-import { WalletTurns } from "../../api/jobs/wallet-turns.ts";
 import { signingAccount } from "../../shared/secp256k1.ts";
 
 export const ESCROW: Hex = `0x${"e5".repeat(20)}`;
@@ -63,7 +63,7 @@ export function fakeGateway({ time = Math.floor(Date.now() / 1000), workers, ...
       declares: () => false,
       ...workers,
     },
-    turns: new WalletTurns(),
+    pauses: new FailurePauses(),
     abandoned: { take: async () => null, add: async () => {}, close: async () => true },
     ...rowsInMemory(),
     cipher: { encrypt: () => Buffer.alloc(0) },

@@ -178,7 +178,7 @@ describe("a request that fails at the model", () => {
       return outcome === "sound" ? { model: "sound" } : { model: "broken", why: "no answer" };
     };
     const told = { take: () => 0, failed: (wallet: string) => void turns.push(wallet), succeeded: () => {} };
-    const { completed } = runJob({ ...context, turns: told, workers: { ...workers, test } } as never);
+    const { completed } = runJob({ ...context, pauses: told, workers: { ...workers, test } } as never);
     return { completed, asked, reports, tested, turns };
   }
   const backend = (code = "backend_failed") => new WorkerFailure(code, "no", false);

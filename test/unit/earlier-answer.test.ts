@@ -1,7 +1,7 @@
 /** A second request with an Idempotency-Key: it waits for the first one's job as long as that can still be paid. */
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { JobContext } from "../../api/jobs/context.ts";
-import { EarlierAnswers } from "../../api/jobs/earlier-answers.ts";
+import { claimLasts, EarlierAnswers } from "../../api/jobs/earlier-answers.ts";
 import { newJobId } from "../../protocol/job-id.ts";
 
 const jobId = newJobId();
@@ -21,7 +21,15 @@ const context = {
 let waiting: AbortController;
 let answers: EarlierAnswers;
 const ask = (ageMs = 0, id = jobId) =>
-  answers.wait({ jobId: id, ageMs, wallet: "0x01", isClaimed: async () => claimed }, waiting.signal);
+  answers.wait(
+    {
+      jobId: id,
+      recordedBy: Date.now() - ageMs + claimLasts(context.times),
+      wallet: "0x01",
+      isClaimed: async () => claimed,
+    },
+    waiting.signal,
+  );
 
 beforeEach(() => {
   vi.useFakeTimers();

@@ -94,7 +94,7 @@ it("a database that is away while a refused job is closed ends no process", asyn
   };
   const { jobs } = gateway(breaksOff, { abandoned: { take: async () => null, add: async () => {}, close } });
   // The wallet's turn has not come: nothing is locked.
-  Object.assign(jobs, { turns: { take: () => 1_000 } });
+  Object.assign(jobs, { pauses: { take: () => 1_000 } });
   const unhandled = vi.fn();
   process.on("unhandledRejection", unhandled);
   onTestFinished(() => void process.off("unhandledRejection", unhandled));

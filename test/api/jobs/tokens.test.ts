@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { countTokens as referenceCount } from "gpt-tokenizer/encoding/o200k_base";
 import { afterAll, describe, expect, it } from "vitest";
-import { countTokens } from "../../../api/jobs/tokenizer.ts";
-import { estimateTokens, type Prompt, TokenCounter, TokenizerBusy, tokenBudget } from "../../../api/jobs/tokens.ts";
+import { countTokens, estimateTokens } from "../../../api/jobs/tokenizer.ts";
+import { type Prompt, TokenCounter, TokenizerBusy, tokenBudget } from "../../../api/jobs/tokens.ts";
 
 const counter = new TokenCounter();
 afterAll(() => counter.stop());

@@ -1,10 +1,11 @@
 /**
- * Wallets whose requests fail at sound models, or are refused by model servers. Such a request is not charged, but costs the operator the gas of two transactions and a worker its
- * time. So a wallet that repeats it waits between its jobs; other wallets notice nothing.
+ * Pauses between the jobs of a wallet whose requests fail at sound models, or are refused by model servers. Such a request is not charged, but
+ * costs the operator the gas of two transactions and a worker its time. Other wallets notice nothing.
  */
 import type { Address } from "viem";
+import { setNewest } from "../../shared/newest.ts";
 
-/** Failures that cost no turn: anybody can send one request that a model server does not survive. */
+/** Failures without a pause: anybody can send one request that a model server does not survive. */
 const FREE_FAILURES = 2;
 /** After a further failure the wallet's next job waits 1, 2, 4 … 60 s. */
 const LONGEST_PAUSE_MS = 60_000;
@@ -16,7 +17,7 @@ const MOST_WALLETS = 10_000;
 /** Times are milliseconds since the epoch. */
 type Failing = { failures: number; failedAt: number; nextAt: number };
 
-export class WalletTurns {
+export class FailurePauses {
   readonly #failing = new Map<string, Failing>();
 
   /** A request of the wallet failed at models that the gateway then found sound, or model servers did not take it. */
@@ -25,11 +26,8 @@ export class WalletTurns {
     const before = this.#current(key, now);
     const failures = (before?.failures ?? 0) + 1;
     const nextAt = now + pauseMs(failures);
-    this.#failing.delete(key);
-    this.#failing.set(key, { failures, failedAt: now, nextAt: Math.max(nextAt, before?.nextAt ?? 0) });
-    if (this.#failing.size <= MOST_WALLETS) return;
-    const [oldest] = this.#failing.keys();
-    if (oldest !== undefined) this.#failing.delete(oldest);
+    const failing = { failures, failedAt: now, nextAt: Math.max(nextAt, before?.nextAt ?? 0) };
+    setNewest(this.#failing, key, failing, MOST_WALLETS);
   }
 
   /** A job of the wallet was answered: it starts anew. */
@@ -38,8 +36,8 @@ export class WalletTurns {
   }
 
   /**
-   * Takes the wallet's next turn: returns 0 if its job may start now, else the milliseconds until it has a turn, which this call did not take.
-   * Wallets that do not fail always have one.
+   * Returns 0 if the wallet's next job may start now, and then counts it as started: the next pause begins. Else returns the milliseconds that are
+   * left of the pause. A wallet whose requests do not fail has none.
    */
   take(wallet: Address, now = Date.now()): number {
     const failing = this.#current(wallet.toLowerCase(), now);
