@@ -6,11 +6,8 @@
  * Few tables on purpose: each costs every block one more query (Ponder's reorganisation log).
  */
 import { onchainTable, primaryKey } from "ponder";
-import type { JobState, RulingName } from "../protocol/job-status.ts";
+import type { FailureReasonName, JobState, RulingName } from "../protocol/job-status.ts";
 import type { Tier } from "../protocol/tiers.ts";
-
-/** Why the operator ended a job without a charge. */
-export type FailureReasonName = "routing_failed" | "worker_failed" | "hash_mismatch" | "answer_lost" | "cancelled";
 
 export const job = onchainTable("job", (t) => ({
   id: t.hex().primaryKey(),

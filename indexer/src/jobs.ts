@@ -3,12 +3,12 @@
 import type { Address, Hex } from "viem";
 import { toProofHash } from "../../protocol/answer-hash.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
-import { FailureReason } from "../../protocol/job-status.ts";
+import { FAILURE_REASONS, type FailureReasonName } from "../../protocol/job-status.ts";
 import { usdgValue } from "../../protocol/money.ts";
 import { payouts } from "../../protocol/pricing.ts";
 import { tierName } from "../../protocol/tiers.ts";
 import { decodeAccountWord, decodeJobWord, decodeUsageWord } from "../../protocol/words.ts";
-import { account, type FailureReasonName, job, model } from "../ponder.schema.ts";
+import { account, job, model } from "../ponder.schema.ts";
 import { type Context, ponder } from "../registry.ts";
 import { type ChainEvent, place, record, recordJob } from "./record.ts";
 
@@ -156,16 +156,8 @@ ponder.on("InferenceEscrow:JobSettled", async ({ event, context }) => {
   });
 });
 
-const FAILURE_REASONS: Record<FailureReason, FailureReasonName> = {
-  [FailureReason.RoutingFailed]: "routing_failed",
-  [FailureReason.WorkerFailed]: "worker_failed",
-  [FailureReason.HashMismatch]: "hash_mismatch",
-  [FailureReason.AnswerLost]: "answer_lost",
-  [FailureReason.Cancelled]: "cancelled",
-};
-
 ponder.on("InferenceEscrow:JobFailed", async ({ event, context }) => {
-  const name = FAILURE_REASONS[event.args.reason as FailureReason] as FailureReasonName | undefined;
+  const name = FAILURE_REASONS[event.args.reason];
   if (name === undefined) {
     throw new RangeError(
       `unknown failure reason ${event.args.reason}: protocol/job-status.ts is older than the contracts`,
