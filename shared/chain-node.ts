@@ -21,8 +21,11 @@ type Log = { warn: (fields: object, message: string) => void; info: (fields: obj
 /** Pauses before a call is asked again, ms: of a node that did not answer, and of one that is asked too much. */
 const UNANSWERED_MS = [0, 150];
 const LIMITED_MS = [100, 300, 900];
-/** JSON-RPC codes of "too many requests": of EIP-1474, and of proxyd before a rollup's nodes. Some nodes use the first for other limits, too. */
-const LIMIT_CODES: ReadonlySet<number> = new Set([-32_005, -32_016]);
+/**
+ * JSON-RPC codes of what can pass at the next try: "too many requests" of EIP-1474 and of proxyd before a rollup's nodes, "internal error", "resource
+ * unavailable", and proxyd's "no backends available". Some nodes say the first for other limits, and the second, with data, for a revert.
+ */
+const PASSING_CODES: ReadonlySet<number> = new Set([-32_005, -32_016, -32_603, -32_002, -32_011]);
 /** A node that did not answer is asked last for so long, if there are others. */
 const REST_MS = 5_000;
 /** A limit of batches is tried again beyond itself after this time: a lost connection can have looked like one. */
@@ -103,9 +106,12 @@ export class ChainNode {
    * another node if there is one. Rejects with RpcError or RpcUnreachable.
    */
   async request<T>(method: string, params: readonly unknown[], timeoutMs = 10_000, maxBytes?: number): Promise<T> {
-    return this.#again(changes(method), new Deadline(timeoutMs), method, ({ rpc }, end) =>
-      rpc.request<T>(method, params, end.left, maxBytes),
-    );
+    const end = new Deadline(timeoutMs);
+    const ask = () =>
+      this.#again(changes(method), end, method, ({ rpc }) => rpc.request<T>(method, params, end.left, maxBytes));
+    const result = await ask();
+    // A node that lacks the state of a block answers so at times. Of an address without code it is the answer also the second time.
+    return method === "eth_call" && result === "0x" ? ask() : result;
   }
 
   /**
@@ -113,17 +119,27 @@ export class ChainNode {
    * error of the first call that has one.
    */
   async batch<T extends readonly unknown[]>(calls: readonly Call[], timeoutMs = 10_000): Promise<T> {
+    const answers = await this.answers(calls, timeoutMs);
+    return answers.map((answer) => {
+      if ("error" in answer) throw answer.error;
+      return answer.result;
+    }) as unknown as T;
+  }
+
+  /** The same, with what the node says to each call. */
+  async answers(calls: readonly Call[], timeoutMs = 10_000): Promise<Answer[]> {
     const end = new Deadline(timeoutMs);
     const names = calls.map(({ method }) => method).join(", ");
     const answers = await this.#again(false, end, names, (source) => answersOf(source, calls, end));
-    const results = answers.map(async (answer, index) => {
-      if (!("error" in answer)) return answer.result;
-      // Nodes count the calls of a batch one by one, and refuse some of them.
-      if (!LIMIT_CODES.has(answer.error.code)) throw answer.error;
-      const { method, params } = calls[index] as Call;
-      return this.request(method, params, end.left);
-    });
-    return (await Promise.all(results)) as unknown as T;
+    return Promise.all(
+      answers.map((answer, index) => {
+        const { method, params } = calls[index] as Call;
+        // Nodes count the calls of a batch one by one, and refuse some of them.
+        return "error" in answer && canPass(answer.error, method)
+          ? asAnswer(this.request(method, params, end.left))
+          : answer;
+      }),
+    );
   }
 
   /** Asks all nodes for their newest block and their chain, and decides which of them are left out. */
@@ -198,9 +214,21 @@ function pausesAfter(error: unknown, name: string): readonly number[] {
   if (error instanceof RpcTooLong || error instanceof BatchRefused) return [];
   if (error instanceof RpcLimited) return LIMITED_MS;
   if (error instanceof RpcUnreachable) return UNANSWERED_MS;
-  // Of logs the same code says that there are too many.
-  const isLimit = error instanceof RpcError && LIMIT_CODES.has(error.code) && name !== "eth_getLogs";
-  return isLimit ? LIMITED_MS : [];
+  return error instanceof RpcError && canPass(error, name) ? LIMITED_MS : [];
+}
+
+/** Whether the node may answer otherwise in a moment. Of logs these codes say that there are too many. */
+const canPass = ({ code, data }: RpcError, method: string): boolean =>
+  PASSING_CODES.has(code) && !String(data).startsWith("0x") && method !== "eth_getLogs";
+
+/** A call's answer, with what the node refuses. */
+async function asAnswer(asked: Promise<unknown>): Promise<Answer> {
+  try {
+    return { result: await asked };
+  } catch (error) {
+    if (error instanceof RpcError) return { error };
+    throw error;
+  }
 }
 
 /** The answers of one node to several calls. A batch that it refuses, or drops, is asked in halves, and the node's limit is remembered. */
@@ -227,12 +255,7 @@ async function answersOf(source: Source, calls: readonly Call[], end: Deadline):
 async function answersTo({ rpc }: Source, calls: readonly Call[], timeoutMs: number): Promise<Answer[]> {
   const [only, ...others] = calls;
   if (only === undefined || others.length > 0) return rpc.answers(calls, timeoutMs);
-  try {
-    return [{ result: await rpc.request(only.method, only.params, timeoutMs) }];
-  } catch (error) {
-    if (error instanceof RpcError) return [{ error }];
-    throw error;
-  }
+  return [await asAnswer(rpc.request(only.method, only.params, timeoutMs))];
 }
 
 /** viem's way to the nodes. What is asked again and how is said above, so viem asks once. */

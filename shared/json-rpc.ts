@@ -50,7 +50,7 @@ export class RpcTooLong extends RpcUnreachable {
 
 /** One JSON-RPC call. */
 export type Call = { method: string; params: readonly unknown[] };
-type Reply = { id?: number; result?: unknown; error?: { code: number; message: string; data?: unknown } };
+type Reply = { id?: number | string; result?: unknown; error?: { code: number; message: string; data?: unknown } };
 /** The answer to one call of a batch. */
 export type Answer = { result: unknown } | { error: RpcError };
 
@@ -96,7 +96,8 @@ export class JsonRpc {
     const replies = await this.#post(names, bodies, { timeoutMs, maxBytes: REPLY_BYTES });
     // A node that takes no batches, or none of this size, answers with one error for all; geth has it in a list.
     if (!Array.isArray(replies)) throw new BatchRefused(names, refusalOf(replies));
-    const byId = new Map((replies as Reply[]).map((reply) => [reply.id, reply]));
+    // Some send the ids as text.
+    const byId = new Map((replies as Reply[]).map((reply) => [Number(reply?.id), reply]));
     return bodies.map(({ id, method }) => {
       const reply = byId.get(id);
       if (reply === undefined) throw new BatchRefused(names, `its answer lacks ${method}`);
@@ -153,8 +154,10 @@ function refusalOf(reply: unknown): string {
 
 function resultOf(method: string, reply: Reply): unknown {
   if (typeof reply !== "object" || reply === null) throw new RpcUnreachable(method, "the answer is no JSON-RPC");
-  if (reply.error) throw new RpcError(method, reply.error.code, reply.error.message, plainData(reply.error.data));
+  const { error } = reply;
+  if (typeof error?.code === "number") throw new RpcError(method, error.code, error.message, plainData(error.data));
   // What a proxy says of itself (too many requests, no such route) is JSON as well. No receipt is `null`, and that is a result.
+  if (error) throw new RpcUnreachable(method, new Error(JSON.stringify(error).slice(0, 200)));
   if (reply.result === undefined) throw new RpcUnreachable(method, "the answer has neither a result nor an error");
   return reply.result;
 }

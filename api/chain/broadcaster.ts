@@ -13,25 +13,29 @@ type BroadcastResult =
 
 /** How long the node may hold a synchronous sending open; after that receipts are asked for. */
 const SYNC_WAIT_MS = 5_000;
+/** After a synchronous sending without an answer the plain one is used so long: what stands before a node may block the method without a word. */
+const PLAIN_MS = 60_000;
 /** EIP-7966: the transaction was taken, but not mined within the node's own time limit. */
 const SYNC_TIMEOUT = 4;
 
 /** Sends signed bytes, synchronously where the node has EIP-7966. */
 export class Broadcaster {
   readonly #rpc: Rpc;
-  #synchronous = true;
+  /** Until when the plain sending is used, `performance.now()`. */
+  #plainUntil = Number.NEGATIVE_INFINITY;
 
   constructor(rpc: Rpc) {
     this.#rpc = rpc;
   }
 
   async send(raw: Hex): Promise<BroadcastResult> {
-    if (!this.#synchronous) return this.#try("eth_sendRawTransaction", raw);
+    if (performance.now() < this.#plainUntil) return this.#try("eth_sendRawTransaction", raw);
     const result = await this.#try("eth_sendRawTransactionSync", raw);
+    if (result.status === "unclear") this.#plainUntil = performance.now() + PLAIN_MS;
     if (result.status !== "refused") return result;
     // Nodes that lack the method say so in many ways. The plain one with the same bytes can do no harm.
     const plain = await this.#try("eth_sendRawTransaction", raw);
-    if (plain.status === "taken") this.#synchronous = false;
+    if (plain.status === "taken") this.#plainUntil = Number.POSITIVE_INFINITY;
     return plain;
   }
 
@@ -46,9 +50,10 @@ export class Broadcaster {
     }
   }
 
-  /** Receipts of these transactions, in their order; null for one that is not mined. */
+  /** Receipts of these transactions, in their order; null for one that the node does not show. Geth has an error for that while it indexes. */
   async receipts(hashes: readonly Hex[]): Promise<(RawReceipt | null)[]> {
     const calls = hashes.map((hash) => ({ method: "eth_getTransactionReceipt", params: [hash] }));
-    return this.#rpc.batch<(RawReceipt | null)[]>(calls, READ_MS);
+    const answers = await this.#rpc.answers(calls, READ_MS);
+    return answers.map((answer) => ("error" in answer ? null : (answer.result as RawReceipt | null)));
   }
 }

@@ -13,8 +13,11 @@ export type Offer = { operations: number; gas: bigint; maxFee: bigint; priorityF
 /** One signed form of a transaction. */
 export type Variant = Offer & { hash: Hex; raw: Hex };
 
-/** What goes out with one nonce: its operations, and its variants, oldest first. The first variant has all operations. */
-export type OutboxRow = { nonce: number; items: Operation[]; variants: Variant[] };
+/**
+ * What goes out with one nonce: its operations, and its variants, oldest first. The first variant has all operations. `seenIn`: the block in which
+ * one of them was seen mined.
+ */
+export type OutboxRow = { nonce: number; items: Operation[]; variants: Variant[]; seenIn?: Hex | null };
 
 /** In place of the mined hash where another transaction used the nonce. */
 export const VOID: Hex = "0x";
@@ -57,7 +60,7 @@ export class Outbox {
     );
   }
 
-  /** Records where a transaction was seen mined. */
+  /** Records where a transaction was seen mined, or, of a `VOID` one, a block in which another had used its nonce. */
   async markMined(nonce: number, hash: Hex, block: number, blockHash: Hex | null): Promise<void> {
     await this.#pool.query({
       name: "outbox-mined",
@@ -136,7 +139,7 @@ export class Outbox {
 
   async #read(where: string, values: unknown[] = []): Promise<OutboxRow[]> {
     const result = await this.#pool.query(
-      `SELECT t.nonce, t.items,
+      `SELECT t.nonce, t.items, t.mined_block_hash AS "seenIn",
               json_agg(json_build_object('hash', v.hash, 'raw', v.raw, 'maxFee', v.max_fee::text, 'priorityFee', v.priority_fee::text,
                                          'operations', COALESCE(v.operations, jsonb_array_length(t.items)),
                                          'gas', COALESCE(v.gas, t.gas)::text)
@@ -145,9 +148,10 @@ export class Outbox {
        WHERE t.signer = $1 AND ${where} GROUP BY t.signer, t.nonce ORDER BY t.nonce`,
       [this.#signer, ...values],
     );
-    return result.rows.map(({ nonce, items, variants }) => ({
+    return result.rows.map(({ nonce, items, variants, seenIn }) => ({
       nonce,
       items,
+      seenIn,
       variants: variants.map((variant: Record<keyof Variant, string>) => ({
         ...variant,
         gas: BigInt(variant.gas),

@@ -73,7 +73,8 @@ type Waiting = Pending & {
 /** Operations of one transaction that somebody waits for, by their place in it. */
 type Waiters = ReadonlyMap<number, Waiting>;
 /** Locks that the mined variant of their nonce does not have; they may go elsewhere once its block is final. */
-type LeftOver = { waiters: Waiters; block: { number: number; hash: Hex } };
+type LeftOver = { waiters: Waiters; block: Block };
+type Block = { number: number; hash: Hex };
 
 type Options = { batchGas: bigint; sendsPerSecond: number };
 
@@ -94,8 +95,8 @@ export class Pipeline {
   readonly #inFlight = new Map<number, number>();
   /** When a transaction was last found mined, `performance.now()`. */
   #minedAt = Number.NEGATIVE_INFINITY;
-  /** The sender's count when somebody else was found to have used a nonce: those below may all be used. */
-  #usedElsewhere = 0;
+  /** The sender's count, and the block at that, when somebody else was found to have used a nonce: those below may all be used. */
+  #usedElsewhere: { count: number; block: Block } | null = null;
   /** Null before `start` knows it: nothing is sent until then. */
   #nextNonce: number | null = null;
   /** The term of the signer's lock in which that was read; null once another process was found to have recorded a nonce since. */
@@ -275,8 +276,9 @@ export class Pipeline {
   /** Sends one batch with the first nonce that nobody has used. */
   async #sendNext(next: number): Promise<void> {
     let nonce = next;
-    while (nonce < this.#usedElsewhere && this.#term !== null) {
-      await this.#passOver(nonce);
+    const used = this.#usedElsewhere;
+    while (used !== null && nonce < used.count && this.#term !== null) {
+      await this.#passOver(nonce, used.block);
       nonce += 1;
     }
     if (!this.#stopping && this.#term !== null) await this.#sendBatch(nonce);
@@ -286,12 +288,11 @@ export class Pipeline {
    * Records a nonce that somebody else has used, with an empty transaction. It is only sent if a reorganisation takes the foreign one back: a gap
    * would hold up every later nonce.
    */
-  async #passOver(nonce: number): Promise<void> {
-    const { head } = this.#context;
+  async #passOver(nonce: number, block: Block): Promise<void> {
     const offer = { ...firstOffer(this.#context, [], 0), operations: 0 };
     const variant = await signVariant(this.#context, { nonce, items: [] }, offer);
     if ((await this.#record({ nonce, items: [], variants: [variant] }, [])) !== "recorded") return;
-    await this.#close(nonce, { hash: VOID, blockNumber: head.block.number, blockHash: null });
+    await this.#close(nonce, VOID, block);
   }
 
   /** Signs and records one batch, one after the other so that nonces leave no gap; broadcasting goes on in the background. */
@@ -374,7 +375,7 @@ export class Pipeline {
     try {
       const outcome = await settleNonce(this.#sending, row);
       if (outcome.status === "mined") await this.#mined(row, outcome.variant, readReceipt(outcome.receipt), waiters);
-      if (outcome.status === "foreign") await this.#foreign(row, outcome.count, waiters);
+      if (outcome.status === "foreign") await this.#foreign(row, outcome, waiters);
       return true;
     } catch (error) {
       logger.error({ err: error, nonce: row.nonce }, "the outcome of a transaction could not be read; trying again");
@@ -401,7 +402,7 @@ export class Pipeline {
     // Should a reorganisation bring the larger variant after all, the contract takes the second one without effect, or refuses it.
     this.#requeue(others);
     this.#batchLimit.observe(variant, row.items.length);
-    await this.#close(row.nonce, batch);
+    await this.#close(row.nonce, batch.hash, block);
   }
 
   /**
@@ -428,7 +429,7 @@ export class Pipeline {
     for (const item of items) if (!hasEnded(item, now)) this.#queue.push({ ...item, queuedAt: now });
   }
 
-  async #isFinal(block: LeftOver["block"]): Promise<boolean> {
+  async #isFinal(block: Block): Promise<boolean> {
     try {
       return await this.#reorgs.isFinal(block);
     } catch (error) {
@@ -457,22 +458,21 @@ export class Pipeline {
   }
 
   /** A transaction that is not ours took the nonce: ours can never be mined, so its operations go into another batch. */
-  async #foreign({ nonce }: OutboxRow, count: number, waiters: Waiters): Promise<void> {
-    const { logger, head, metrics } = this.#context;
+  async #foreign({ nonce }: OutboxRow, used: { count: number; block: Block }, waiters: Waiters): Promise<void> {
+    const { logger, metrics } = this.#context;
     logger.error({ nonce }, "another transaction of this signer used our nonce: is its key used elsewhere?");
     metrics.transactionSteps.inc({ step: "foreign" });
-    this.#usedElsewhere = Math.max(this.#usedElsewhere, count);
+    if (used.count > (this.#usedElsewhere?.count ?? 0)) this.#usedElsewhere = used;
     for (const item of waiters.values()) this.#queue.push(item);
-    await this.#close(nonce, { hash: VOID, blockNumber: head.block.number, blockHash: null });
+    await this.#close(nonce, VOID, used.block);
   }
 
-  /** Closes the outbox row. If that fails the row stays open, and the next process finds the receipt again. */
-  async #close(nonce: number, place: { hash: Hex; blockNumber: number; blockHash: Hex | null }): Promise<void> {
+  /** Closes the outbox row, as of a block. If that fails the row stays open, and the next process finds the receipt again. */
+  async #close(nonce: number, hash: Hex, block: Block): Promise<void> {
     const { outbox, logger } = this.#context;
-    const { hash, blockNumber, blockHash } = place;
     try {
-      await outbox.markMined(nonce, hash, blockNumber, blockHash);
-      if (nonce % 100 === 0) await outbox.prune(blockNumber - KEEP_BLOCKS);
+      await outbox.markMined(nonce, hash, block.number, block.hash);
+      if (nonce % 100 === 0) await outbox.prune(block.number - KEEP_BLOCKS);
     } catch (error) {
       logger.error({ err: error, nonce }, "a mined transaction could not be marked as such");
     }

@@ -2,7 +2,7 @@
 import type { Logger } from "pino";
 import { createPublicClient, type Hex, type PublicClient, type RpcTransactionReceipt } from "viem";
 import { ChainNode, transportOf } from "../../shared/chain-node.ts";
-import { type Call, RpcUnreachable } from "../../shared/json-rpc.ts";
+import { type Answer, type Call, RpcUnreachable } from "../../shared/json-rpc.ts";
 
 export { RpcError, RpcTooLong, RpcUnreachable } from "../../shared/json-rpc.ts";
 
@@ -12,6 +12,8 @@ export type Rpc = {
   request<T>(method: string, params: readonly unknown[], timeoutMs?: number, maxBytes?: number): Promise<T>;
   /** Several calls of one node; results in their order. */
   batch<T extends readonly unknown[]>(calls: readonly Call[], timeoutMs?: number): Promise<T>;
+  /** The same, with what the node says to each call. */
+  answers(calls: readonly Call[], timeoutMs?: number): Promise<Answer[]>;
   /** Compares several nodes from now on, and leaves out those that are behind or of another chain. */
   watch(chainId: number): void;
   stop(): void;
@@ -24,6 +26,7 @@ export function connectRpc(urls: string | readonly string[], logger: Logger | nu
     client: createPublicClient({ transport: transportOf(node) }),
     request: (method, params, timeoutMs, maxBytes) => node.request(method, params, timeoutMs, maxBytes),
     batch: (calls, timeoutMs) => node.batch(calls, timeoutMs),
+    answers: (calls, timeoutMs) => node.answers(calls, timeoutMs),
     watch: (chainId) => node.watch(chainId),
     stop: () => node.stop(),
   };

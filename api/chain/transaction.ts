@@ -59,10 +59,10 @@ export type Sending = {
   mostGas: () => bigint | null;
 };
 
-/** Outcome of one nonce: mined as one of our variants, or used by a transaction that is not ours; the sender's `count` then. `abandoned`: the process stops. */
+/** Outcome of one nonce: mined as one of our variants, or used by a transaction that is not ours; the sender's `count` then, at `block`. `abandoned`: the process stops. */
 type NonceOutcome =
   | { status: "mined"; receipt: RawReceipt; variant: Variant }
-  | { status: "foreign"; count: number }
+  | { status: "foreign"; count: number; block: Block }
   | { status: "abandoned" };
 
 const POLL_MS = 100;
@@ -224,12 +224,12 @@ class OpenNonce {
     return facts.count > offered.nonce ? "used" : "waits";
   }
 
-  async #take(step: Step, offered: Offered, facts: Facts): Promise<NonceOutcome | number> {
+  async #take(step: Step, offered: Offered, facts: Look): Promise<NonceOutcome | number> {
     switch (step) {
       case "used":
         this.#send = false;
         this.#user = await whoUsed(this.#sending, this.#row, this.#user, this.#log);
-        return this.#user?.isForeign ? { status: "foreign", count: facts.count } : UNCLEAR_MS;
+        return this.#user?.isForeign ? { status: "foreign", count: facts.count, block: facts.newest } : UNCLEAR_MS;
       case "waits":
         // A node that has the bytes says so as it refuses them.
         this.#send = false;
@@ -301,8 +301,11 @@ function gasOfFirst({ items, variants }: OutboxRow): (operations: number) => big
   return (operations) => (operations === 0 ? EMPTY_GAS : batchGas(items.slice(0, operations)) * multiple);
 }
 
+type Block = { number: number; hash: Hex };
+type Look = Facts & { newest: Block };
+
 /** What one node shows of the signer and of the variants; null where it does not answer. */
-async function look({ context, rpc }: Sending, { variants }: OutboxRow, log: Logger): Promise<Facts | null> {
+async function look({ context, rpc }: Sending, { variants }: OutboxRow, log: Logger): Promise<Look | null> {
   const { address } = context.account;
   const byHash = variants.map(({ hash }) => ({ method: "eth_getTransactionByHash", params: [hash] }));
   const calls = [
@@ -311,15 +314,22 @@ async function look({ context, rpc }: Sending, { variants }: OutboxRow, log: Log
     { method: "eth_getBlockByNumber", params: ["latest", false] },
     ...byHash,
   ];
-  type Answers = [Hex, Hex, { number: Hex; baseFeePerGas?: Hex }, ...unknown[]];
+  type State = [Hex, Hex, { number: Hex; hash: Hex; baseFeePerGas?: Hex }];
   try {
-    const [used, wei, newest, ...known] = await rpc.batch<Answers>(calls, READ_MS);
+    const answers = await rpc.answers(calls, READ_MS);
+    const [used, wei, newest] = answers.slice(0, -byHash.length).map((answer) => {
+      if ("error" in answer) throw answer.error;
+      return answer.result;
+    }) as State;
+    // Of a transaction that it does not know, a node that indexes has an error.
+    const known = answers.slice(-byHash.length).map((answer) => ("error" in answer ? null : answer.result));
     return {
       count: Number(used),
       balance: BigInt(wei),
       block: Number(newest.number),
       baseFee: BigInt(newest.baseFeePerGas ?? "0x0"),
       known: known.some((transaction) => transaction !== null),
+      newest: { number: Number(newest.number), hash: newest.hash },
     };
   } catch (error) {
     log.warn({ err: error }, "the signer's nonce and balance could not be read");
@@ -369,11 +379,14 @@ async function whoUsed(
 type Found = { receipt: RawReceipt; variant: Variant } | null | "without logs" | "unreachable";
 
 /** The receipt of whichever variant was mined. `quietLooks`: so many were without logs that may have none. */
-async function findReceipt({ broadcaster }: Sending, row: OutboxRow, quietLooks: number, log: Logger): Promise<Found> {
+async function findReceipt(sending: Sending, row: OutboxRow, quietLooks: number, log: Logger): Promise<Found> {
+  const { broadcaster, rpc } = sending;
   try {
     const receipts = await broadcaster.receipts(row.variants.map((variant) => variant.hash));
     for (const [index, receipt] of receipts.entries()) {
       if (!receipt?.blockNumber) continue;
+      // A reorganisation removed that block. Some nodes go on giving the receipt, others have the block again.
+      if (receipt.blockHash === row.seenIn && !(await isInChain(rpc, receipt))) continue;
       const variant = row.variants[index] as Variant;
       const lacks = lacksLogs(receipt, row.items.slice(0, variant.operations));
       if (lacks === "no" || (lacks === "perhaps" && quietLooks >= QUIET_LOOKS)) return { receipt, variant };
@@ -385,4 +398,9 @@ async function findReceipt({ broadcaster }: Sending, row: OutboxRow, quietLooks:
     log.warn({ err: error }, "receipts could not be read");
     return "unreachable";
   }
+}
+
+async function isInChain(rpc: Rpc, { blockNumber, blockHash }: RawReceipt): Promise<boolean> {
+  const block = await rpc.request<{ hash: Hex } | null>("eth_getBlockByNumber", [blockNumber, false], READ_MS);
+  return block?.hash === blockHash;
 }

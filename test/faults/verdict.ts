@@ -115,7 +115,8 @@ async function chargedForNothing(world: Judged, load: Load, unseen: [id: string,
 
 /** Transactions of the gateways that paid more than twice the market's price: base fee and lowest tip of their block. */
 async function dearTransactions(world: Judged): Promise<string[]> {
-  const text = "SELECT mined_hash AS hash FROM chain_transaction WHERE mined_block_hash IS NOT NULL";
+  const text =
+    "SELECT mined_hash AS hash FROM chain_transaction WHERE mined_block_hash IS NOT NULL AND mined_hash <> '0x'";
   const { rows } = await world.pool.query<{ hash: string }>(text);
   const dear: string[] = [];
   for (const { hash } of rows) {

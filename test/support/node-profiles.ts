@@ -28,6 +28,8 @@ export type NodeProfile = {
   gasCap: { gas: bigint; refused: Refused } | null;
   /** Whether it refuses a nonce above the sender's next one, instead of keeping it. */
   refusesGaps: boolean;
+  /** Transactions of a sender that it keeps; geth keeps one of an account that has delegated (EIP-7702). Null for more than anybody sends. */
+  mostPending: number | null;
   /** Most calls of a batch, and how it refuses more: a JSON-RPC error, an HTTP status, or a closed connection. */
   batch: { most: number; form: "error" | "413" | "drop"; refused: Refused } | null;
   /** Most blocks and results of eth_getLogs. */
@@ -41,7 +43,7 @@ export type NodeProfile = {
   /** Data of a revert: as it is, with a word in front, or left out. */
   revert: "plain" | "prefixed" | "bare";
   /** Share of requests that are refused as too many, and the form of that. */
-  limited: { share: number; form: "429" | "error" } | null;
+  limited: { share: number; form: "429" | "error" | "text" | "internal" } | null;
   /** Share of requests that a replica answers which is so many blocks behind. */
   behind: { share: number; blocks: number } | null;
   /** Blocks after which receipts and transactions are found. */
@@ -65,6 +67,7 @@ const geth: NodeProfile = {
   costCap: { wei: ETHER, refused: refused("tx fee (1.72 ether) exceeds the configured cap (1.00 ether)") },
   gasCap: { gas: EIP_7825, refused: refused("transaction gas limit too high (cap: 16777216, tx: 20000000)") },
   refusesGaps: false,
+  mostPending: null,
   batch: { most: 1_000, form: "error", refused: refused("batch too large", -32600) },
   logs: null,
   pendingTag: true,

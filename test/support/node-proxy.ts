@@ -34,8 +34,28 @@ export type NodeFaults = {
   stateSince?: number;
   /** So many requests of these methods take effect, and their answers are lost. */
   loseAnswers?: { count: number; methods: readonly string[] };
+  /** So many sends are passed on, and answered with an error. */
+  refuseTaken?: number;
+  /** Of a transaction that is not in a block it has an error, as geth while it indexes. */
+  indexing?: boolean;
+  /** A receipt that it has given once is given for ever, whatever becomes of the block. */
+  staleReceipts?: boolean;
+  /** So many receipts name the block that a sequencer has announced before it was sealed, with another hash. */
+  preconfirmed?: number;
+  /** Methods that what stands before the node blocks with 403 and no JSON. */
+  blocked?: readonly string[];
+  /** So many calls of a contract are answered with nothing. */
+  emptyCalls?: number;
+  /** Where there are no logs it says null. */
+  nullLogs?: boolean;
+  /** The answers of a batch are in the opposite order, their ids as text. */
+  looseBatches?: boolean;
 };
 
+const refusedDelegation: Refused = {
+  code: -32000,
+  message: "in-flight transaction limit reached for delegated accounts",
+};
 const EMPTY_BLOOM = `0x${"0".repeat(512)}`;
 const TAGS = new Set(["latest", "pending", "safe", undefined]);
 /** Methods whose parameter of this place is a block. */
@@ -52,6 +72,8 @@ export class NodeProxy {
   readonly #sockets = new Set<Socket>();
   /** When each nonce was first sent, ms. */
   readonly #firstSent = new Map<string, number>();
+  /** Receipts as they were first given, by transaction. */
+  readonly #receipts = new Map<Hex, unknown>();
 
   private constructor(node: string, profile: NodeProfile, seed: number) {
     this.#node = node;
@@ -103,10 +125,23 @@ export class NodeProxy {
         if (batch.form === "413") return say(413, "Request Entity Too Large");
         return say(200, JSON.stringify({ jsonrpc: "2.0", id: null, error: batch.refused }));
       }
+      if (calls.some(({ method }) => this.faults.blocked?.includes(method))) {
+        this.#note("refused blocked");
+        return say(403, "Forbidden");
+      }
       const tooMany = limited !== null && this.#random.chance(limited.share) ? limited.form : null;
       if (tooMany !== null) {
         this.#note("refused as too many");
         const error = { code: -32005, message: "Too Many Requests" };
+        if (tooMany === "text") return say(200, "invalid host specified");
+        if (tooMany === "internal") {
+          const failed = calls.map(({ id }) => ({
+            jsonrpc: "2.0",
+            id,
+            error: { code: -32603, message: "Internal error" },
+          }));
+          return say(200, JSON.stringify(Array.isArray(asked) ? failed : failed[0]));
+        }
         const replies = calls.map(({ id }) => ({ jsonrpc: "2.0", id, error }));
         return say(tooMany === "429" ? 429 : 200, JSON.stringify(Array.isArray(asked) ? replies : replies[0]));
       }
@@ -119,7 +154,11 @@ export class NodeProxy {
         lose.count -= 1;
         return void response.destroy();
       }
-      const written = replies.map((reply) => ({ jsonrpc: "2.0", ...reply }));
+      const written: { id: number | string }[] = replies.map((reply) => ({ jsonrpc: "2.0", ...reply }));
+      if (this.faults.looseBatches && Array.isArray(asked)) {
+        for (const reply of written) reply.id = String(reply.id);
+        written.reverse();
+      }
       say(200, JSON.stringify(Array.isArray(asked) ? written : written[0]));
     } catch {
       // The node behind it is away.
@@ -141,7 +180,7 @@ export class NodeProxy {
       const answer = await this.#ask(method, params);
       const block = "result" in answer ? (answer.result as { blockNumber: Hex | null } | null)?.blockNumber : null;
       const isThere = block ? await this.#isOld(block, lag + profile.receiptsAfter) : profile.showsPool;
-      return isThere ? answer : { result: null };
+      return isThere ? answer : this.#unknown();
     }
     if (method === "eth_getLogs")
       return this.#logs(params[0] as { fromBlock?: Hex; toBlock?: Hex; blockHash?: Hex }, lag);
@@ -152,7 +191,23 @@ export class NodeProxy {
     const state = place === undefined ? 0 : (faults.stateBehind ?? 0);
     const answer =
       lag + state > 0 ? await this.#askBehind(method, params, lag, state) : await this.#ask(method, params);
+    if (method === "eth_call" && this.#spend("emptyCalls")) return { result: "0x" };
     return method === "eth_call" || method === "eth_estimateGas" ? this.#reverted(answer) : answer;
+  }
+
+  /** Whether one of so many is left, which is used up now. */
+  #spend(what: "dropSends" | "refuseTaken" | "receiptsWithoutLogs" | "preconfirmed" | "emptyCalls"): boolean {
+    const left = this.faults[what] ?? 0;
+    if (left <= 0) return false;
+    this.faults[what] = left - 1;
+    this.#note(what);
+    return true;
+  }
+
+  /** What it says of a transaction that it does not have. */
+  #unknown(): Answer {
+    if (!this.faults.indexing) return { result: null };
+    return this.#refuse("indexing", { code: -32000, message: "transaction indexing is in progress" });
   }
 
   async #send(method: string, raw: Hex): Promise<Answer> {
@@ -160,11 +215,7 @@ export class NodeProxy {
     if (method === "eth_sendRawTransactionSync" && !profile.sync) {
       return this.#refuse("sync", { code: -32601, message: `the method ${method} does not exist/is not available` });
     }
-    if ((faults.dropSends ?? 0) > 0) {
-      faults.dropSends = (faults.dropSends ?? 0) - 1;
-      this.#note("dropped send");
-      return { result: keccak256(raw) };
-    }
+    if (this.#spend("dropSends")) return { result: keccak256(raw) };
     const { nonce = 0, gas = 0n, maxFeePerGas = 0n } = parseTransaction(raw);
     const from = await recoverTransactionAddress({ serializedTransaction: raw as TransactionSerialized });
     const key = `${from} ${nonce}`;
@@ -176,15 +227,26 @@ export class NodeProxy {
       return this.#refuse("cost", profile.costCap.refused);
     if (profile.gasCap !== null && gas > profile.gasCap.gas) return this.#refuse("gas", profile.gasCap.refused);
     if (profile.refusesGaps) {
-      const next = Number(resultOf(await this.#ask("eth_getTransactionCount", [from, "pending"])));
+      const next = await this.#countOf(from, "pending");
       if (nonce > next) {
         return this.#refuse("gap", { code: -32010, message: `NonceGap, Future nonce. Expected nonce: ${next}` });
       }
     }
+    if (profile.mostPending !== null) {
+      const [next, pending] = [await this.#countOf(from, "latest"), await this.#countOf(from, "pending")];
+      if (nonce >= pending && pending - next >= profile.mostPending) {
+        return this.#refuse("pending ones", refusedDelegation);
+      }
+    }
     const answer = await this.#ask(method, [raw]);
+    if (this.#spend("refuseTaken")) return { error: { code: -32603, message: "Internal error" } };
     if ("result" in answer) return answer;
-    const count = Number(resultOf(await this.#ask("eth_getTransactionCount", [from, "latest"])));
+    const count = await this.#countOf(from, "latest");
     return this.#refuse("send", this.#worded(answer.error, count, nonce));
+  }
+
+  async #countOf(from: Hex, tag: "latest" | "pending"): Promise<number> {
+    return Number(resultOf(await this.#ask("eth_getTransactionCount", [from, tag])));
   }
 
   /** The node's refusal in the words of the profile's. */
@@ -199,14 +261,15 @@ export class NodeProxy {
 
   async #receipt(hash: Hex, lag: number): Promise<Answer> {
     const { profile, faults } = this;
+    const stale = faults.staleReceipts ? this.#receipts.get(hash) : undefined;
+    if (stale !== undefined) return { result: stale };
     const answer = await this.#ask("eth_getTransactionReceipt", [hash]);
     const receipt = "result" in answer ? (answer.result as { blockNumber: Hex; logs: unknown[] } | null) : null;
-    if (receipt === null) return answer;
-    if (faults.noReceipts || !(await this.#isOld(receipt.blockNumber, lag + profile.receiptsAfter)))
-      return { result: null };
-    if ((faults.receiptsWithoutLogs ?? 0) <= 0 || receipt.logs.length === 0) return answer;
-    faults.receiptsWithoutLogs = (faults.receiptsWithoutLogs ?? 0) - 1;
-    this.#note("receipt without logs");
+    if (receipt === null || faults.noReceipts || !(await this.#isOld(receipt.blockNumber, lag + profile.receiptsAfter)))
+      return "error" in answer ? answer : this.#unknown();
+    if (faults.staleReceipts) this.#receipts.set(hash, receipt);
+    if (this.#spend("preconfirmed")) return { result: { ...receipt, blockHash: keccak256(hash) } };
+    if (receipt.logs.length === 0 || !this.#spend("receiptsWithoutLogs")) return answer;
     return { result: { ...receipt, logs: [], logsBloom: EMPTY_BLOOM } };
   }
 
@@ -217,13 +280,17 @@ export class NodeProxy {
     const [from, to] = [number(filter.fromBlock), number(filter.toBlock)];
     if (filter.blockHash === undefined) {
       if (logs !== null && to - from + 1 > logs.blocks) return this.#refuse("range", logs.refused);
-      if (from > head) return { result: [] };
+      if (from > head) return { result: this.faults.nullLogs ? null : [] };
     }
     const asked = filter.blockHash
       ? filter
       : { ...filter, fromBlock: numberToHex(from), toBlock: numberToHex(Math.min(to, head)) };
     const answer = await this.#ask("eth_getLogs", [asked]);
     const found = "result" in answer ? (answer.result as unknown[]).length : 0;
+    if (this.faults.nullLogs && "result" in answer && found === 0) {
+      this.#note("nullLogs");
+      return { result: null };
+    }
     return logs !== null && found > logs.results ? this.#refuse("range", logs.refused) : answer;
   }
 

@@ -293,7 +293,7 @@ describe("receipts", () => {
     const { pipeline, head } = await behind(erigon, { receiptsWithoutLogs: 3 });
     const outcome = await pipeline.submit(lock(head)).mined;
     expect(eventOf(outcome, "JobLocked")).toBeDefined();
-    expect(proxy.count("receipt without logs")).toBe(3);
+    expect(proxy.count("receiptsWithoutLogs")).toBe(3);
   });
 
   it("that come eight blocks after a nonce moved are waited for: nobody stole the key", async () => {

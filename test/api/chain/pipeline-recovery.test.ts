@@ -259,6 +259,7 @@ describe("a reorganisation that has mined the transaction elsewhere already", ()
 });
 
 describe("a nonce used by a foreign transaction that a reorganisation takes back", () => {
+  const blockOf = async (hash: Hex) => (await world.node.getTransactionReceipt({ hash })).blockNumber;
   const reorganise = (depth: number) =>
     world.node.request({ method: "anvil_reorg" as never, params: [depth, []] as never });
 
@@ -289,6 +290,26 @@ describe("a nonce used by a foreign transaction that a reorganisation takes back
     await reorganise(2);
     const mined = async () => expect((await world.node.getTransactionReceipt({ hash })).status).toBe("success");
     await vi.waitFor(mined, { timeout: 60_000, interval: 100 });
+    expect((await pipeline.submit(lock(head)).mined).status).toBe("mined");
+  });
+
+  it("and mines ours in its place: that is noticed, though the nonce is used as before", async () => {
+    const { pipeline, head } = await world.start();
+    await pipeline.submit(lock(head)).mined;
+    await world.takeNextNonce();
+    const { signed, mined } = pipeline.submit(lock(head));
+    const ours = await signed;
+    const { hash } = await mined;
+    expect(hash).not.toBe(ours);
+    const raws = await world.pool.query<{ raw: Hex }>(
+      "SELECT raw FROM chain_transaction_variant WHERE hash = ANY($1) ORDER BY nonce",
+      [[ours, hash]],
+    );
+    const places = raws.rows.map(({ raw }, block) => [raw, block]);
+    const depth = Number((await world.node.getBlockNumber()) - (await blockOf(hash))) + 2;
+    await world.node.request({ method: "anvil_reorg" as never, params: [depth, places] as never });
+    const rowOf = () => world.pool.query("SELECT FROM chain_transaction WHERE mined_hash = $1", [ours]);
+    await vi.waitFor(async () => expect((await rowOf()).rowCount).toBe(1), { timeout: 60_000, interval: 100 });
     expect((await pipeline.submit(lock(head)).mined).status).toBe("mined");
   });
 });
