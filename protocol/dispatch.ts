@@ -267,6 +267,8 @@ export const healthSchema = z.object({
   unsettled: z.number().int().nonnegative(),
 });
 export type Health = z.infer<typeof healthSchema>;
+/** How the prompts of one model are counted at a worker. */
+export type Counting = Health["counting"][string];
 
 /**
  * As much of it as a gateway needs. Workers are other people's, of other versions: what is not needed may be missing or wrong, and a status

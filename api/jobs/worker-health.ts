@@ -1,4 +1,4 @@
-import type { Ability } from "../../protocol/dispatch.ts";
+import type { Counting, Declaration } from "../../protocol/dispatch.ts";
 
 /** A worker that is out of reach, or takes no jobs, rests 1 s, 2 s, 4 s, … up to this. */
 const LONGEST_REST_MS = 60_000;
@@ -36,8 +36,8 @@ export class WorkerHealth {
   capacity: number | null = null;
   /** What it said last that its model servers can do beyond text, by model number; also while it is away. */
   abilities: ReadonlyMap<number, readonly string[]> = new Map();
-  /** Tokens that its model server holds, by model; null where it does not tell. */
-  windows: ReadonlyMap<number, number | null> = new Map();
+  /** How it said last that prompts are counted there, by model number. */
+  counting: ReadonlyMap<number, Counting> = new Map();
   /** Whether it said last that no model answers there; null before it said anything. */
   demo: boolean | null = null;
   /** Rests in a row. A probe alone does not clear a worker that takes no jobs. */
@@ -70,7 +70,7 @@ export class WorkerHealth {
   }
 
   /** Whether it said that it can do all of these with the model. */
-  has(model: number, needs: readonly Ability[]): boolean {
+  has(model: number, needs: readonly Declaration[]): boolean {
     const abilities = this.abilities.get(model) ?? [];
     return needs.every((need) => abilities.includes(need));
   }

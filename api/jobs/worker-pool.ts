@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 import type { Hex } from "viem";
-import { ABILITIES, type Ability, RefusalCode } from "../../protocol/dispatch.ts";
+import { ABILITIES, type Ability, ALWAYS_REASONING, type Counting, RefusalCode } from "../../protocol/dispatch.ts";
 import type { Directory, Model, RegisteredWorker } from "../chain/directory.ts";
 import { INCIDENTS, type IncidentCode, type IncidentStore, incidentCode, oneLine } from "../db/incidents.ts";
 import { ANY_WORKER, type Observations } from "../db/observations.ts";
@@ -131,6 +131,16 @@ export class WorkerPool {
     return ABILITIES.filter((ability) => hosts.some(({ signer }) => this.#of(signer).has(model, [ability])));
   }
 
+  /** Whether at least one host of the model reasons also where nobody asks for it. */
+  alwaysReasons(model: number): boolean {
+    return this.hosts(model).some(({ signer }) => this.#of(signer).has(model, [ALWAYS_REASONING]));
+  }
+
+  /** How the worker counts the prompts of a model, as it said last; null if it has not said. */
+  counting(worker: string, model: number): Counting | null {
+    return this.#of(worker).counting.get(model) ?? null;
+  }
+
   /** Whether a worker of the model has said that it can do all of these, be it away now. */
   isDeclared(model: number, needs: readonly Ability[]): boolean {
     return this.#answering(model).some(({ signer }) => this.#of(signer).has(model, needs));
@@ -230,7 +240,7 @@ export class WorkerPool {
 
   /** Most tokens that a model server of the model's hosts holds; null while one of them does not tell. */
   largestWindow(model: number): number | null {
-    const windows = this.hosts(model).map(({ signer }) => this.#of(signer).windows.get(model) ?? null);
+    const windows = this.hosts(model).map(({ signer }) => this.#of(signer).counting.get(model)?.window ?? null);
     if (windows.length === 0 || windows.includes(null)) return null;
     return Math.max(...(windows as number[]));
   }
@@ -369,7 +379,7 @@ export class WorkerPool {
       else if (name.toLowerCase() !== worker.signer.toLowerCase()) reason = `answers as ${oneLine(name)}`;
       health.capacity = capacity ?? null;
       health.abilities = this.#byNumber(abilities);
-      health.windows = new Map([...this.#byNumber(counting)].map(([model, { window }]) => [model, window]));
+      health.counting = this.#byNumber(counting);
       if (reason === "") health.demo = demo;
       health.probeMs = performance.now() - asked;
     } catch (error) {

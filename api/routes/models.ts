@@ -33,6 +33,7 @@ function modelObject(workers: WorkerPool, model: Model): z.infer<typeof modelSch
       parameters: model.parameters,
       context_window: model.contextWindow,
       supported_parameters: [...ALWAYS, ...workers.abilities(model.number).map((ability) => PARAMETERS[ability])],
+      always_reasoning: workers.alwaysReasons(model.number),
       retires_at: model.retiresAt === 0 ? null : new Date(model.retiresAt * 1000).toISOString(),
     },
   };

@@ -169,6 +169,11 @@ export const modelSchema = z
           "(`response_format` with a `json_schema`) and `reasoning_effort`, because a worker of theirs declares it.",
         examples: [["max_tokens", "temperature", "response_format", "structured_outputs", "reasoning_effort"]],
       }),
+      always_reasoning: z.boolean().meta({
+        description:
+          "True: a worker of the model reasons also where a request does not ask for it, since its model cannot be told not to. That reasoning " +
+          "takes its part of `max_tokens`.",
+      }),
       retires_at: timestamp.nullable().meta({ description: "When governance retires the model; null: never." }),
     }),
   })

@@ -111,6 +111,8 @@ describe("reasoning_effort", () => {
 describe("a model", () => {
   it("says what it offers", async () => {
     const { data } = (await client.api.get("/v1/models")).body;
+    const always = data.map(({ service }: { service: { always_reasoning: boolean } }) => service.always_reasoning);
+    expect(new Set(always)).toEqual(new Set([false]));
     const offered = (model: string) =>
       data
         .find(({ id }: { id: string }) => id === model)
@@ -118,6 +120,14 @@ describe("a model", () => {
     expect(offered(MODEL)).toEqual(["response_format", "structured_outputs", "reasoning_effort"]);
     expect(offered(LARGE_MODEL)).toEqual(["response_format"]);
     expect(offered(QUIET_MODEL)).toEqual([]);
+  });
+
+  it("shows on its workers' pages how each of them counts prompts", async () => {
+    const response = await fetch(`${stack.info.app_url}/api/workers`);
+    const { data } = (await response.json()) as { data: { counting: object }[] };
+    expect(data.map(({ counting }) => counting)).toContainEqual(
+      expect.objectContaining({ [MODEL]: { by: "server", window: null } }),
+    );
   });
 
   const schema = { type: "json_schema", json_schema: { name: "any", schema: {} } };

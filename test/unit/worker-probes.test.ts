@@ -117,9 +117,17 @@ it("knows how many tokens a model's servers hold, once all of them say so", asyn
   counting = { m: { by: "server", window: 4_096 }, "not-listed": { by: "server", window: 1 } };
   await probed(["ok"]);
   expect(pool.largestWindow(MODEL)).toBe(4_096);
+  expect(pool.counting(worker.signer, MODEL)).toEqual({ by: "server", window: 4_096 });
   counting = { m: { by: "server", window: null } };
   await probed(["ok"]);
   expect(pool.largestWindow(MODEL)).toBeNull();
+});
+
+it("knows whether a model's workers reason unasked", async () => {
+  expect(pool.alwaysReasons(MODEL)).toBe(false);
+  abilities = { m: ["reasoning", "always_reasoning"] };
+  await probed(["ok"]);
+  expect([pool.alwaysReasons(MODEL), pool.abilities(MODEL)]).toEqual([true, ["reasoning"]]);
 });
 
 it("keeps room for as many jobs as its workers' stakes cover, also where all come at once", () => {

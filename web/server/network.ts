@@ -55,7 +55,7 @@ const NOTHING: DayTotal = { jobs: 0, settled: 0, failed: 0, credits: 0, units: 0
  * `GET /models/{id}/observed?range=24h` and `/workers/{id}/observed?range=24h`, also `7d` and `30d`: what this service's gateways saw of them, by
  * the hour, six hours or UTC day, oldest first. `GET /network`; `GET /disputes?before={position}` and `/disputes/{job_id}`: open disputes, the first to end first, and those that ended, newest
  * first; one dispute with who said what, its arbiters, their votes and its end. A worker is `active` if the chain lets it take jobs, and
- * `answers` if this gateway reaches it. Stakes are in millionths of an SVC. Jobs, credits and earnings are all operators', as the chain has
+ * `answers` if this gateway reaches it; its `counting` says for each model how it counts prompts, as it told this gateway. Stakes are in millionths of an SVC. Jobs, credits and earnings are all operators', as the chain has
  * them; `owed` is what the treasury still owes a worker after disputes. A worker's success is of this operator's jobs: the chain does not
  * say who failed a job.
  */
@@ -108,6 +108,12 @@ export function networkRoutes(reader: Reader, pool: WorkerPool, operator: number
         earned_total: earned.get(signer)?.ever ?? 0,
         success_24h: shareOf(ofOurs.get(signer)?.settled ?? 0, failed.get(signer) ?? 0),
         models: models.map((number) => names.get(number) ?? `model ${number}`),
+        counting: Object.fromEntries(
+          models.flatMap((number) => {
+            const [id, counting] = [names.get(number), pool.counting(getAddress(signer), number)];
+            return id === undefined || counting === null ? [] : [[id, counting]];
+          }),
+        ),
         slashes: (slashes.get(signer) ?? []).map((slash) => ({
           job_id: slash.jobId,
           amount: slash.amount.toString(),

@@ -1,5 +1,6 @@
 /** Shapes of the answers below /app/api. Times are ISO 8601, credits whole, unless it says otherwise. */
 import type { Address, Hex } from "viem";
+import type { Counting } from "../../../protocol/dispatch.ts";
 import type { FailureReasonName, JobState, RulingName } from "../../../protocol/job-status.ts";
 import type { Tier } from "../../../protocol/tiers.ts";
 
@@ -191,6 +192,8 @@ export type Worker = {
   answers: boolean;
   /** Running time to first token of this service's jobs. */
   first_token_ms: number | null;
+  /** How its prompts are counted, by model id; a model of which it has not said so is missing. */
+  counting: Record<string, Counting>;
   /** Charged in the last 24 hours, by all operators. */
   jobs_24h: number;
   /** Stablecoin units of settled jobs: of 24 hours, of seven UTC days, and ever. */

@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "react-router";
+import type { Counting } from "../../../protocol/dispatch.ts";
 import { PATHS } from "../../../shared/web-paths.ts";
 import { sessionQuery, workerQuery } from "../data/queries.ts";
 import type { Incident, Worker } from "../data/types.ts";
@@ -38,11 +39,13 @@ export function WorkerPage() {
               {data.models.length === 0 ? (
                 <Empty title="It hosts no models" />
               ) : (
-                <p className="tags">
+                <ul className="plain-list" aria-label="Models and how their prompts are counted">
                   {data.models.map((model) => (
-                    <ModelLink key={model} id={model} />
+                    <li key={model}>
+                      <ModelLink id={model} /> <span className="hint">{countingInWords(data.counting[model])}</span>
+                    </li>
                   ))}
-                </p>
+                </ul>
               )}
             </Card>
             <Card title="Latest jobs">
@@ -62,6 +65,14 @@ export function WorkerPage() {
       </Loaded>
     </Page>
   );
+}
+
+/** What tells how many tokens a prompt has, before the model gets it. */
+function countingInWords(counting: Counting | undefined): string {
+  if (counting === undefined) return "how prompts are counted is not known";
+  const { by, window } = counting;
+  const who = by === "server" ? "prompts are counted by its model server" : "prompts are estimated by the worker";
+  return window === null ? who : `${who}; the server holds ${count(window)} tokens`;
 }
 
 const Facts = ({ worker }: { worker: Worker }) => (
