@@ -10,6 +10,7 @@ import { urlContext } from "../api/db/upkeep.ts";
 import type { WebhookMetrics } from "../api/observe/metrics.ts";
 import type { GuardedClient } from "../api/outbound/endpoint.ts";
 import type { Cipher } from "../shared/cipher.ts";
+import { setNewest } from "../shared/newest.ts";
 import { WriteLane } from "../shared/write-lane.ts";
 import { attempt, type Outcome } from "./attempt.ts";
 import { type DueWebhook, type Lane, type Pace, type Places, Running, shareOut } from "./places.ts";
@@ -17,7 +18,7 @@ import { type DueWebhook, type Lane, type Pace, type Places, Running, shareOut }
 export type DispatchSettings = {
   /** Attempts of this process at once. */
   concurrency: number;
-  /** Of them to one wallet's webhooks. */
+  /** Of them to one wallet's webhooks: half of these to its prompt ones, half to its others. */
   perWallet: number;
   /** Limit of an answer (specification: 10 s). */
   timeoutMs: number;
@@ -38,6 +39,10 @@ type Parts = {
 
 /** An answer is late if it held a place for more than this part of the limit. */
 const SLOW_PART = 1 / 5;
+/** After a prompt webhook answered late, the webhooks of its wallet have no prompt places for so long. */
+const LAPSE_MS = 300_000;
+/** Wallets that are remembered as lapsed; who lapsed longest ago is forgotten first. */
+const LAPSED_KEPT = 10_000;
 /** So long a wallet is remembered as served. */
 const SERVED_MS = 3_600_000;
 /** Webhooks that one round looks at: thousands of them must not make each round long. */
@@ -56,6 +61,8 @@ export class DeliveryDispatcher {
   readonly #running = new Running();
   /** When a wallet's last attempt that was not prompt began, ms since the epoch. */
   readonly #served = new Map<string, number>();
+  /** When a prompt webhook of a wallet last answered late, ms since the epoch. */
+  readonly #lapsed = new Map<string, number>();
   readonly #attempts = new Set<Promise<void>>();
   readonly #abort = new AbortController();
   /** Never rejects. */
@@ -108,14 +115,17 @@ export class DeliveryDispatcher {
     for (const [wallet, at] of this.#served) if (at < Date.now() - SERVED_MS) this.#served.delete(wallet);
     const wallets = [...new Set(due.map(({ wallet }) => wallet))];
     const withCredits = await ifIndexed(walletsWithCredits(this.#parts.pool, wallets), null);
+    const { concurrency, perWallet } = this.#settings;
     return {
       free,
-      notPrompt: Math.ceil(this.#settings.concurrency / 2) - this.#running.notPrompt,
-      perLane: this.#settings.perWallet,
+      notPrompt: Math.ceil(concurrency / 2) - this.#running.notPrompt,
+      unpaid: Math.ceil(concurrency / 4) - this.#running.unpaid,
+      perLane: Math.ceil(perWallet / 2),
       running: this.#running,
       served: this.#served,
       // While the index is being built nobody is set back.
       hasCredits: (wallet) => withCredits?.has(wallet) ?? true,
+      hasLapsed: (wallet) => Date.now() - (this.#lapsed.get(wallet) ?? Number.NEGATIVE_INFINITY) < LAPSE_MS,
     };
   }
 
@@ -128,12 +138,13 @@ export class DeliveryDispatcher {
       const { pace } = known.get(taken.webhookId) as DueWebhook;
       const lane = shares.get(taken.webhookId)?.lane as Lane;
       if (!lane.prompt) this.#served.set(lane.wallet, Date.now());
-      this.#begin({ ...taken, pace }, lane);
+      this.#begin({ ...taken, pace, lane });
     }
   }
 
-  #begin(claimed: Claimed, lane: Lane): void {
-    this.#running.change(claimed.webhookId, lane, 1);
+  #begin(claimed: Claimed): void {
+    const { webhookId, lane } = claimed;
+    this.#running.change(webhookId, lane, 1);
     const begun = performance.now();
     const over = this.#attempt(claimed)
       .then((outcome) => {
@@ -142,7 +153,7 @@ export class DeliveryDispatcher {
         if (outcome !== null) return this.#results.add({ ...outcome, claimed, heldMs });
       })
       .finally(() => {
-        this.#running.change(claimed.webhookId, lane, -1);
+        this.#running.change(webhookId, lane, -1);
         this.#attempts.delete(over);
         this.#parts.metrics.running.set(this.#attempts.size);
         this.#parts.wake();
@@ -197,6 +208,8 @@ export class DeliveryDispatcher {
     for (const { claimed, result, heldMs } of batch) {
       const late = heldMs > SLOW_PART * this.#settings.timeoutMs;
       const pace = result === "timeout" ? "silent" : late ? "slow" : "prompt";
+      if (pace !== "prompt" && claimed.lane.prompt)
+        setNewest(this.#lapsed, claimed.lane.wallet, Date.now(), LAPSED_KEPT);
       if (pace !== claimed.pace) paces.set(claimed.webhookId, pace);
     }
     if (paces.size === 0) return;
@@ -240,8 +253,8 @@ type Taken = {
   attempt: number;
 };
 
-/** `pace`: how its webhook answered before. */
-type Claimed = Taken & { pace: Pace };
+/** `pace`: how its webhook answered before; `lane`: whose place the attempt has. */
+type Claimed = Taken & { pace: Pace; lane: Lane };
 
 const IS_DUE = "d.status = 'pending' AND d.next_attempt_at <= now() AND (w.status = 'active' OR d.is_test)";
 

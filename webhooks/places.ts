@@ -1,6 +1,8 @@
 /**
  * How the places of a process, its attempts at once, are shared. Wallets take turns, however many webhooks and deliveries each has. Half of the
- * places is for prompt webhooks alone: they are known to answer soon, and their wallet has credits. All others together get the other half.
+ * places is for prompt webhooks alone: they are known to answer soon, and their wallet has credits and did not lapse. All others together get the
+ * other half; of it, wallets without credits get half. A wallet lapses when its prompt webhook answers late: otherwise a webhook could answer
+ * soon just often enough to hold its places until the limit again and again.
  */
 
 /** How a webhook's endpoint answered last. new: it has not been sent to · slow: it answered late · silent: not in time. */
@@ -12,27 +14,34 @@ export type DueWebhook = { id: string; wallet: string; pace: Pace; due: number; 
 /** Attempts at once of a webhook of which nobody knows that it answers. */
 const UNPROVEN_AT_ONCE = 2;
 
-/** What of a wallet is treated alike: its prompt webhooks, or its others. */
-export type Lane = { wallet: string; prompt: boolean };
-const laneKey = ({ wallet, prompt }: Lane): string => `${wallet} ${prompt ? "prompt" : "other"}`;
+/** What of a wallet is treated alike: its prompt webhooks, or its others. `paying`: the wallet has credits. */
+export type Lane = { wallet: string; prompt: boolean; paying: boolean };
+const laneKey = ({ wallet, prompt }: Pick<Lane, "wallet" | "prompt">): string =>
+  `${wallet} ${prompt ? "prompt" : "other"}`;
 
 /** Attempts that run now. */
 export class Running {
   readonly #lanes = new Map<string, number>();
   readonly #webhooks = new Map<string, number>();
   #notPrompt = 0;
+  #unpaid = 0;
 
   /** Notes that an attempt begins (1) or is over (-1). */
   change(webhook: string, lane: Lane, by: 1 | -1): void {
     add(this.#lanes, laneKey(lane), by);
     add(this.#webhooks, webhook, by);
     if (!lane.prompt) this.#notPrompt += by;
+    if (!lane.paying) this.#unpaid += by;
   }
 
   ofLane = (lane: Lane): number => this.#lanes.get(laneKey(lane)) ?? 0;
   ofWebhook = (id: string): number => this.#webhooks.get(id) ?? 0;
   get notPrompt(): number {
     return this.#notPrompt;
+  }
+  /** Of wallets without credits. */
+  get unpaid(): number {
+    return this.#unpaid;
   }
 }
 
@@ -43,33 +52,37 @@ function add(counts: Map<string, number>, key: string, by: number): void {
 }
 
 export type Places = {
-  /** Free places of all, and of those that are not prompt. */
+  /** Free places of all, of those that are not prompt, and among them of wallets without credits. */
   free: number;
   notPrompt: number;
+  unpaid: number;
   /** Attempts at once of one lane. */
   perLane: number;
   running: Pick<Running, "ofLane" | "ofWebhook">;
   /** When a wallet's last attempt that was not prompt began, ms since the epoch. */
   served: ReadonlyMap<string, number>;
   hasCredits: (wallet: string) => boolean;
+  /** Whether a prompt webhook of the wallet answered late a short time ago. */
+  hasLapsed: (wallet: string) => boolean;
 };
 
 /** A delivery that could have a place. `turn`: how many attempts its lane would then have at once. */
-type Slot = { webhook: string; lane: Lane; paying: boolean; turn: number; served: number; since: number };
+type Slot = { webhook: string; lane: Lane; turn: number; served: number; since: number };
 
 /** How many deliveries of each webhook are attempted now, and in which lane. */
 export function shareOut(due: readonly DueWebhook[], places: Places): Map<string, { most: number; lane: Lane }> {
-  const laneOf = ({ wallet, pace }: DueWebhook): Lane => ({
-    wallet,
-    prompt: pace === "prompt" && places.hasCredits(wallet),
-  });
+  const laneOf = ({ wallet, pace }: DueWebhook): Lane => {
+    const paying = places.hasCredits(wallet);
+    return { wallet, prompt: pace === "prompt" && paying && !places.hasLapsed(wallet), paying };
+  };
   const lanes = Map.groupBy(due, (webhook) => laneKey(laneOf(webhook)));
   const slots = [...lanes.values()].flatMap((webhooks) => slotsOf(laneOf(webhooks[0] as DueWebhook), webhooks, places));
-  // Where these are more than their places, those who pay come first, and among equals whoever has waited longest.
-  const notPrompt = slots
+  // Where these are more than their places, those who pay come first, and among equals the wallet that has waited longest.
+  const others = slots
     .filter(({ lane }) => !lane.prompt)
-    .sort((a, b) => Number(b.paying) - Number(a.paying) || a.turn - b.turn || a.served - b.served || a.since - b.since)
-    .slice(0, Math.max(0, places.notPrompt));
+    .sort((a, b) => a.turn - b.turn || a.served - b.served || a.since - b.since);
+  const unpaid = others.filter(({ lane }) => !lane.paying).slice(0, Math.max(0, places.unpaid));
+  const notPrompt = [...others.filter(({ lane }) => lane.paying), ...unpaid].slice(0, Math.max(0, places.notPrompt));
   const chosen = [...slots.filter(({ lane }) => lane.prompt), ...notPrompt]
     .sort((a, b) => a.turn - b.turn || a.since - b.since)
     .slice(0, Math.max(0, places.free));
@@ -80,9 +93,7 @@ export function shareOut(due: readonly DueWebhook[], places: Places): Map<string
 
 /** The slots of one lane. Its webhooks take turns: those with the fewest attempts running first, and among equals whoever has waited longest. */
 function slotsOf(lane: Lane, webhooks: readonly DueWebhook[], places: Places): Slot[] {
-  const { wallet } = lane;
-  const paying = places.hasCredits(wallet);
-  const served = places.served.get(wallet) ?? 0;
+  const served = places.served.get(lane.wallet) ?? 0;
   const running = places.running.ofLane(lane);
   return webhooks
     .flatMap(({ id, pace, due, since }) => {
@@ -93,5 +104,5 @@ function slotsOf(lane: Lane, webhooks: readonly DueWebhook[], places: Places): S
     })
     .sort((a, b) => a.ownTurn - b.ownTurn || a.since - b.since)
     .slice(0, Math.max(0, places.perLane - running))
-    .map(({ webhook, since }, n) => ({ webhook, lane, paying, turn: running + n + 1, served, since }));
+    .map(({ webhook, since }, n) => ({ webhook, lane, turn: running + n + 1, served, since }));
 }

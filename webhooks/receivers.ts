@@ -227,13 +227,18 @@ export async function listWebhooks(context: WebhookContext, wallet: string): Pro
   return rows.map((row) => shown(context, row));
 }
 
-/** Deletes a webhook with its delivery log; nothing is sent to it any more. @throws ApiError `webhook_not_found` */
+/** Deletes a webhook with its delivery log and its tests; nothing is sent to it any more. @throws ApiError `webhook_not_found` */
 export async function deleteWebhook({ pool }: WebhookContext, wallet: string, id: string): Promise<void> {
-  const { rowCount } = await pool.query("DELETE FROM webhook WHERE id = $1 AND wallet = $2", [
-    id,
-    wallet.toLowerCase(),
-  ]);
-  if (rowCount === 0) throw unknownWebhook(id);
+  await transaction(pool, async (client) => {
+    // Locked, so that no test is made meanwhile.
+    await ownWebhook(client, wallet, id, "FOR UPDATE");
+    const tests = await client.query<{ id: string }>(
+      "SELECT event_id AS id FROM webhook_delivery WHERE webhook_id = $1 AND is_test",
+      [id],
+    );
+    await client.query("DELETE FROM webhook WHERE id = $1", [id]);
+    await client.query("DELETE FROM webhook_event WHERE id = ANY($1)", [tests.rows.map((event) => event.id)]);
+  });
 }
 
 /**

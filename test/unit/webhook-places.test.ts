@@ -5,10 +5,12 @@ import { type DueWebhook, type Pace, type Places, Running, shareOut } from "../.
 const PLACES: Places = {
   free: 8,
   notPrompt: 4,
+  unpaid: 2,
   perLane: 4,
   running: new Running(),
   served: new Map(),
   hasCredits: (wallet) => !wallet.startsWith("free"),
+  hasLapsed: () => false,
 };
 
 const webhook = (id: string, wallet: string, pace: Pace, { due = 10, since = 0 } = {}): DueWebhook => ({
@@ -37,9 +39,33 @@ describe("places", () => {
     expect(Object.values(shares).reduce((sum, most) => sum + most)).toBe(8);
   });
 
-  it("of the prompt are not for a wallet without credits, even if it answers at once", () => {
-    const free = Array.from({ length: 9 }, (_, n) => webhook(`free${n}`, `free${n}`, "prompt"));
-    expect(Object.values(given(free)).reduce((sum, most) => sum + most)).toBe(4);
+  it("of the prompt are not for wallets without credits: a quarter of all is, together", () => {
+    const free = (["prompt", "new"] as const).flatMap((pace) =>
+      Array.from({ length: 9 }, (_, n) => webhook(`${pace}${n}`, `free${n}`, pace)),
+    );
+    const most = (places: Partial<Places> = {}) =>
+      Object.values(given(free, places)).reduce((sum, one) => sum + one, 0);
+    expect(most()).toBe(2);
+    expect(most({ unpaid: 1 })).toBe(1);
+    expect(most({ unpaid: -1 })).toBe(0);
+    const paying = webhook("paying", "paying", "slow");
+    expect(given([...free, paying], { notPrompt: 5 })).toMatchObject({ paying: 4 });
+  });
+
+  it("of the prompt are not for a wallet whose prompt webhook answered late a short time ago", () => {
+    const due = ["lapsed", "steady"].map((name) => webhook(name, name, "prompt"));
+    const hasLapsed = (wallet: string) => wallet === "lapsed";
+    expect(given(due, { hasLapsed, notPrompt: 1 })).toEqual({ lapsed: 1, steady: 4 });
+  });
+
+  it("count by whether they are prompt and paid", () => {
+    const running = new Running();
+    running.change("a", { wallet: "a", prompt: true, paying: true }, 1);
+    running.change("b", { wallet: "b", prompt: false, paying: true }, 1);
+    running.change("c", { wallet: "c", prompt: false, paying: false }, 1);
+    expect([running.notPrompt, running.unpaid]).toEqual([2, 1]);
+    running.change("c", { wallet: "c", prompt: false, paying: false }, -1);
+    expect([running.notPrompt, running.unpaid]).toEqual([1, 0]);
   });
 
   it("go to those who pay before those who do not, where both have to show that they answer", () => {
@@ -65,16 +91,16 @@ describe("places", () => {
 
   it("that are taken count: a wallet with attempts running comes behind one without", () => {
     const running = new Running();
-    for (const _ of [1, 2]) running.change("busy", { wallet: "busy", prompt: true }, 1);
+    for (const _ of [1, 2]) running.change("busy", { wallet: "busy", prompt: true, paying: true }, 1);
     const due = [webhook("busy", "busy", "prompt"), webhook("idle", "idle", "prompt", { since: 99 })];
     expect(given(due, { running, free: 2 })).toEqual({ idle: 2 });
-    running.change("busy", { wallet: "busy", prompt: true }, -1);
+    running.change("busy", { wallet: "busy", prompt: true, paying: true }, -1);
     expect(given(due, { running, free: 8 })).toEqual({ busy: 3, idle: 4 });
   });
 
   it("of one wallet go to its webhook with the fewest attempts running, however long others have waited", () => {
     const running = new Running();
-    for (const _ of [1, 2, 3]) running.change("busy", { wallet: "same", prompt: true }, 1);
+    for (const _ of [1, 2, 3]) running.change("busy", { wallet: "same", prompt: true, paying: true }, 1);
     const due = [webhook("busy", "same", "prompt"), webhook("idle", "same", "prompt", { since: 99 })];
     expect(given(due, { running })).toEqual({ idle: 1 });
   });

@@ -87,7 +87,7 @@ test("two attempts of one delivery that wait for the same write are both written
   const http = guardedClient({ allowLocal: true });
   const metrics = new Metrics().webhooks;
   const parts = { pool: database, cipher, http, metrics, logger, wake() {} };
-  const settings = { concurrency: 8, perWallet: 4, timeoutMs: 10_000, delaysMs: [1, 1, 1, 1] };
+  const settings = { concurrency: 8, perWallet: 8, timeoutMs: 10_000, delaysMs: [1, 1, 1, 1] };
   const dispatcher = new DeliveryDispatcher(parts, settings);
   /** Waits until so many attempts were answered: their results wait to be written. */
   const answered = (count: number) =>

@@ -140,6 +140,21 @@ describe("a test", () => {
     await client.api.request("DELETE", `/v1/webhooks/${webhook.id}`);
   });
 
+  it("goes with its webhook, whatever became of it", async () => {
+    const webhook = await hook("/forgotten");
+    await test(webhook);
+    await newest(webhook, ({ status }) => status === "delivered");
+    await test(webhook);
+    const left = async () => {
+      const text =
+        "SELECT 1 FROM webhook_event WHERE name = 'webhook.test' AND body::jsonb->'data'->>'webhook_id' = $1";
+      return (await pool.query(text, [webhook.id])).rowCount;
+    };
+    expect(await left()).toBe(2);
+    await client.api.request("DELETE", `/v1/webhooks/${webhook.id}`);
+    expect(await left()).toBe(0);
+  });
+
   it("is refused while another one is on its way, and for another wallet", async () => {
     const webhook = await hook("/slow", () => {});
     await test(webhook);
