@@ -130,7 +130,9 @@ export const configSchema = z.object({
   WEBHOOK_LOG_DAYS: count(30).describe("how long ended deliveries stay in the log"),
   ACKNOWLEDGE_SECONDS: count(10).describe("how long a worker may take to acknowledge an assignment"),
   FIRST_TOKEN_SECONDS: positive(60).describe("how long an acknowledged worker may take to its first token"),
-  JOBS_PER_WORKER: count(128).describe("most jobs that one worker has from this gateway at once"),
+  QUEUE_SECONDS: countFromZero(30).describe(
+    "how long a request may wait for a place at a worker, before its credits are locked. 0: it does not wait",
+  ),
   OWN_WORKERS: list
     .refine((all) => all.every((one) => isAddress(one, { strict: false })), "must be addresses, separated by commas")
     .describe(

@@ -39,6 +39,7 @@ import { FailurePauses } from "./jobs/failure-pauses.ts";
 import { JobEnding } from "./jobs/job-ending.ts";
 import { JobReader } from "./jobs/job-reader.ts";
 import { type JobTimes, settleBefore } from "./jobs/next-step.ts";
+import { PlaceQueue } from "./jobs/place-queue.ts";
 import { Recovery } from "./jobs/recovery.ts";
 import { RowUpdater } from "./jobs/row-updater.ts";
 import { RunningJobs } from "./jobs/running-jobs.ts";
@@ -47,6 +48,9 @@ import { WorkerClient } from "./jobs/worker-client.ts";
 import { WorkerCover } from "./jobs/worker-cover.ts";
 import { WorkerPool } from "./jobs/worker-pool.ts";
 import { Metrics } from "./observe/metrics.ts";
+
+/** Of the time to acknowledge an offer, so much may pass in the worker's own queue. */
+const QUEUED_SHARE = 0.5;
 
 /** Longer than a worker works on a test prompt. */
 const TEST_TIMEOUT_MS = 45_000;
@@ -175,8 +179,12 @@ export async function startGateway(
       metrics,
       logger,
     },
-    { jobsPerWorker: config.JOBS_PER_WORKER, misconductRestMs: config.MISCONDUCT_REST_SECONDS * 1000 },
+    {
+      startWithinMs: config.ACKNOWLEDGE_SECONDS * QUEUED_SHARE * 1000,
+      misconductRestMs: config.MISCONDUCT_REST_SECONDS * 1000,
+    },
   );
+  const queue = new PlaceQueue({ workers, balances, pipeline, metrics }, { seconds: config.QUEUE_SECONDS });
   const [{ takenUp }] = await Promise.all([pipeline.start(), directory.start(), cover.start()]);
   await workers.start();
 
@@ -212,6 +220,7 @@ export async function startGateway(
     pipeline,
     balances,
     workers,
+    queue,
     pauses: new FailurePauses(),
     tokens,
     client,
@@ -287,6 +296,7 @@ export async function startGateway(
     phase.stopping = true;
     const alsoStopped = [webhooks.stop(timeoutMs), stopHousekeeping(), storing.stop()];
     clearInterval(looking);
+    queue.close();
     store.hurry();
     await runs.ended(timeoutMs);
     await recovery.stop(timeoutMs);
@@ -312,6 +322,7 @@ export async function startGateway(
     head,
     signerLock,
     workers,
+    queue,
     indexedBlock: async () => (await getHead(pool))?.blockNumber ?? null,
     mostUnpaid: () => store.mostUnpaid(),
     signerBalance: async () => BigInt(await rpc.request<Hex>("eth_getBalance", [account.address, "latest"], 2_000)),
@@ -371,6 +382,7 @@ async function readTimes({ client }: Rpc, config: Config): Promise<JobTimes> {
     arbitration,
     acknowledge: config.ACKNOWLEDGE_SECONDS,
     firstToken: config.FIRST_TOKEN_SECONDS,
+    queue: config.QUEUE_SECONDS,
     lock: config.LOCK_SECONDS,
   };
 }

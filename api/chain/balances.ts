@@ -73,8 +73,8 @@ type Parts = {
   settleBefore: (lockedAt: number) => number;
 };
 
-/** Credits of a lock that is on its way. */
-type Held = { credits: number; ended: PromiseWithResolvers<void> };
+/** A wallet's locks on their way, and their credits. */
+type Locking = { locks: number; credits: number };
 
 /** How long a balance seen on chain is shown without asking the chain again; others may deposit or withdraw meanwhile. */
 const FRESH_MS = 1_000;
@@ -93,7 +93,7 @@ export class Balances {
   readonly #reading = new Map<string, { startedAt: number; done: Promise<Balance> }>();
 
   /** Locks on their way, by wallet. */
-  readonly #locking = new Map<string, Set<Held>>();
+  readonly #locking = new Map<string, Locking>();
   readonly #allowance = new LockAllowance();
 
   constructor(parts: Parts) {
@@ -101,30 +101,23 @@ export class Balances {
   }
 
   /**
-   * Keeps credits for a lock that is about to be sent: requests of one moment must not all lock the same ones. Where other locks of the wallet may
-   * leave too little, or are as many as it is allowed, it waits for one of them to end, at most `waitMs`. Returns what gives the credits back; null if the wallet has too little.
+   * Keeps credits for a lock that is about to be sent: requests of one moment must not all lock the same ones. Returns what gives the credits back,
+   * to be called once; `held` where other locks of the wallet may leave too little, or are as many as it is allowed; null if the wallet has too little.
    */
-  async hold(wallet: string, credits: number, waitMs: number): Promise<(() => void) | "held" | null> {
+  hold(wallet: string, credits: number): (() => void) | "held" | null {
     const key = wallet.toLowerCase();
-    const late = new Promise<"late">((resolve) => setTimeout(() => resolve("late"), waitMs).unref());
-    for (;;) {
-      const free = this.known(key)?.free ?? Number.POSITIVE_INFINITY;
-      if (free < credits) return null;
-      const others = this.#locking.get(key) ?? new Set<Held>();
-      const taken = [...others].reduce((sum, held) => sum + held.credits, 0);
-      if (free - taken >= credits && others.size < this.#allowance.of(key)) return this.#keep(key, others, credits);
-      if ((await Promise.race([late, ...[...others].map(({ ended }) => ended.promise)])) === "late") return "held";
-    }
+    const free = this.known(key)?.free ?? Number.POSITIVE_INFINITY;
+    if (free < credits) return null;
+    const { locks, credits: held } = this.#locking.get(key) ?? { locks: 0, credits: 0 };
+    if (free - held < credits || locks >= this.#allowance.of(key)) return "held";
+    this.#locking.set(key, { locks: locks + 1, credits: held + credits });
+    return () => this.#endLock(key, credits);
   }
 
-  #keep(key: string, held: Set<Held>, credits: number): () => void {
-    const one = { credits, ended: Promise.withResolvers<void>() };
-    this.#locking.set(key, held.add(one));
-    return () => {
-      held.delete(one);
-      if (held.size === 0) this.#locking.delete(key);
-      one.ended.resolve();
-    };
+  #endLock(key: string, credits: number): void {
+    const { locks, credits: held } = this.#locking.get(key) as Locking;
+    if (locks === 1) this.#locking.delete(key);
+    else this.#locking.set(key, { locks: locks - 1, credits: held - credits });
   }
 
   /** Balance now: from the chain unless it was seen within the last second. Rejects with RpcUnreachable. */

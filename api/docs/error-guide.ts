@@ -122,7 +122,8 @@ export const ERROR_GUIDE: Record<ErrorCode, ErrorEntry> = {
     retry: "Yes. Nothing is charged without an answer.",
   },
   no_workers_available: {
-    cause: "No worker that hosts the model answers now, or none may take a job of that many credits.",
+    cause:
+      "No worker that hosts the model answers now, none may take a job of that many credits, or all were busy for as long as a request may wait.",
     fix: "Wait, ask for fewer `max_tokens`, or choose another model.",
     retry: "Yes, after `details.retry_after` seconds.",
   },

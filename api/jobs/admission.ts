@@ -16,6 +16,7 @@ import {
   unauthorizable,
 } from "./authorization.ts";
 import type { JobContext } from "./context.ts";
+import { insufficientCredits, noWorkers } from "./refusals.ts";
 import { type TokenBudget, TokenizerBusy, tokenBudget } from "./tokens.ts";
 
 const SECONDS_PER_DAY = 86_400;
@@ -67,8 +68,7 @@ export async function admit(context: JobContext, plan: PlannedJob, signal: Abort
   if (context.operator.mayNotLock !== null) throw mayNotLock(context);
   const needs = needsOf(plan.request);
   checkAbilities(context, model, needs);
-  if (context.workers.candidates(model.number, { credits: quote(1, model), needs }).length === 0)
-    throw noWorkers(model);
+  if (context.workers.capable(model.number, { credits: quote(1, model), needs }).length === 0) throw noWorkers(model);
   const asked = Math.min(authorization?.signed.maxTokens ?? plan.maxTokens, model.contextWindow);
   await checkBalance(context, plan, { least: quote(1, model), price: quote(asked, model) });
   const maxTokens = await outputTokens(context, plan, signal);
@@ -82,11 +82,25 @@ export async function admit(context: JobContext, plan: PlannedJob, signal: Abort
   const admitted = { request: { ...plan.request, max_tokens: maxTokens }, credits, authorization: null };
   if (authorization === null) {
     if (terms?.authorized === true) throw authorizationRequired();
+    takeTurn(context, wallet);
     return admitted;
   }
   const key = await context.balances.authorizationKey(wallet);
   const request = { wallet, model, maxTokens, bodyHash: authorization.bodyHash };
-  return { ...admitted, authorization: checkAuthorization(context, authorization.signed, request, key) };
+  const signed = checkAuthorization(context, authorization.signed, request, key);
+  takeTurn(context, wallet);
+  return { ...admitted, authorization: signed };
+}
+
+/** Refuses a wallet whose last requests failed at the models, between its turns. */
+function takeTurn({ pauses }: JobContext, wallet: Address): void {
+  const pauseMs = pauses.take(wallet);
+  if (pauseMs === 0) return;
+  const seconds = Math.ceil(pauseMs / 1000);
+  throw unavailable(
+    `The wallet's last requests failed at the models; it gets its next turn in ${seconds} s. Change the request that fails.`,
+    seconds,
+  );
 }
 
 /** Throws what no worker of the model has said that it can do, by the field that asks for it. */
@@ -258,28 +272,5 @@ function dailyLimitReached(spentToday: number, dailyLimit: number, required: num
     `The request needs ${required} credits; ${spentToday} of the wallet's daily limit of ${dailyLimit} are spent. ` +
       "Raise the limit with the wallet (setLimits), or wait for the next day (UTC).",
     { details: { daily_limit: dailyLimit, spent_today: spentToday, credits_required: required } },
-  );
-}
-
-/** 402 with the details of the specification. */
-export function insufficientCredits(remaining: number, required: number, model: Model): ApiError {
-  return new ApiError(
-    "insufficient_credits",
-    `The request needs ${required} credits on the ${model.tier} tier and ${remaining} are left; add credits in the web application.`,
-    { details: { credits_remaining: remaining, credits_required: required, tier: model.tier } },
-  );
-}
-
-/** Seconds after which a client that found no worker may ask again: one probe interval. */
-const RETRY_AFTER_SECONDS = 5;
-
-/** 503 with the details of the specification. `credits`: workers are there, but none has room for a job of that size. */
-export function noWorkers(model: Model, credits?: number): ApiError {
-  const job = credits === undefined ? "" : ` and a job of ${credits} credits`;
-  const smaller = credits === undefined ? "" : ", or ask for fewer max_tokens";
-  return new ApiError(
-    "no_workers_available",
-    `No worker is available for '${model.id}'${job} now; retry in ${RETRY_AFTER_SECONDS} seconds${smaller}.`,
-    { details: { model: model.id, retry_after: RETRY_AFTER_SECONDS } },
   );
 }

@@ -4,13 +4,14 @@ import { type ChatRequest, RefusalCode } from "../../protocol/dispatch.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import type { Assignment } from "../../protocol/messages.ts";
 import { inSpan, markFailed, spanEvent } from "../../shared/tracing.ts";
-import type { Model, RegisteredWorker } from "../chain/directory.ts";
+import type { Model } from "../chain/directory.ts";
 import { acknowledgeOperation, type Outcome } from "../chain/operations.ts";
 import { incidentCode } from "../db/incidents.ts";
 import type { Answer } from "./answer.ts";
 import { type JobContext, signAccess, signAssignment } from "./context.ts";
 import { isAcknowledgedBy } from "./verdict.ts";
 import { type CompletedEvent, WorkerFailure } from "./worker-client.ts";
+import type { Dispatched, Place } from "./worker-pool.ts";
 
 /** A job that is answered within this time is not noted as taken: its answer says so. */
 const NOTE_DELAY_MS = 250;
@@ -25,10 +26,9 @@ const STALLED_LOOK_MS = 1_000;
 export type AttemptInput = {
   jobId: Hex;
   attempt: number;
-  worker: RegisteredWorker;
+  /** At the worker that it is offered to. */
+  place: Place;
   model: Model;
-  /** Locked for it. */
-  credits: number;
   request: ChatRequest;
   answer: Answer;
   signal: AbortSignal;
@@ -56,33 +56,33 @@ type AttemptResult = ({ ok: true } & Answered) | { ok: false; failure: WorkerFai
 
 /** Offers the job to one worker and follows it to its end. Never rejects for what a worker does. */
 export async function runAttempt(context: JobContext, input: AttemptInput): Promise<AttemptResult> {
-  const { jobId, attempt, worker } = input;
+  const { jobId, attempt, place } = input;
+  const { worker } = place;
   const acknowledgeBy = context.head.time + context.times.acknowledge;
   const assignment: Assignment = { jobId, worker: worker.signer, attempt, acknowledgeBy };
-  // Counted from the moment of choosing: the jobs of one batch choose at once and must not all choose the same worker.
-  const { model, credits } = input;
-  const outstanding = context.workers.begin(worker, { jobId, model: model.number, credits });
+  const dispatched = place.offer(jobId);
   let mayProve = false;
   try {
     const signature = await signAssignment(context, assignment);
-    const offer = { assignment, signature, firstToken: outstanding.firstToken };
+    const offer = { assignment, signature, dispatched };
     const attributes = { "job.id": toApiJobId(jobId), "job.attempt": attempt, "worker.address": worker.signer };
     const result = await inSpan("dispatch", { kind: SpanKind.CLIENT, attributes }, () => follow(context, input, offer));
     mayProve = result.ok || result.failure.offered;
     return result;
   } finally {
-    outstanding.end(mayProve);
+    dispatched.end(mayProve);
   }
 }
 
-type SignedOffer = { assignment: Assignment; signature: Hex; firstToken: () => void };
+type SignedOffer = { assignment: Assignment; signature: Hex; dispatched: Dispatched };
 
 async function follow(
   context: JobContext,
   input: AttemptInput,
-  { assignment, signature, firstToken }: SignedOffer,
+  { assignment, signature, dispatched }: SignedOffer,
 ): Promise<AttemptResult> {
-  const { jobId, worker, answer } = input;
+  const { jobId, answer } = input;
+  const { worker } = input.place;
   const { acknowledgeBy } = assignment;
   const startedAt = performance.now();
   let isAtWork = false;
@@ -106,7 +106,7 @@ async function follow(
     clearTimeout(timer);
     textSince = performance.now();
     spanEvent("first_token");
-    firstToken();
+    dispatched.firstToken();
     relay.firstToken();
   };
   try {
@@ -117,6 +117,7 @@ async function follow(
       {
         acknowledged: (byWorker) => {
           spanEvent("acknowledged");
+          dispatched.taken();
           relay.accepted(byWorker);
           if (input.unwanted.aborted) endEarly();
           else input.unwanted.addEventListener("abort", endEarly, { signal: over.signal });
@@ -164,7 +165,7 @@ async function follow(
 /** Has the worker end its answer where it is. One that does not know how to goes on to the end of its answer. Never rejects. */
 async function endAtWorker(
   context: JobContext,
-  { jobId, worker }: AttemptInput,
+  { jobId, place: { worker } }: AttemptInput,
   offer: Pick<SignedOffer, "assignment" | "signature">,
   over: AbortSignal,
 ): Promise<void> {

@@ -14,6 +14,7 @@ import type { JobStore } from "../db/jobs.ts";
 import type { FailurePauses } from "./failure-pauses.ts";
 import type { JobEnding } from "./job-ending.ts";
 import type { JobTimes } from "./next-step.ts";
+import type { PlaceQueue } from "./place-queue.ts";
 import type { RowUpdater } from "./row-updater.ts";
 import type { TokenCounter } from "./tokens.ts";
 import type { WorkerClient } from "./worker-client.ts";
@@ -33,6 +34,8 @@ export type JobContext = {
   pipeline: Pipeline;
   balances: Balances;
   workers: WorkerPool;
+  /** Where requests wait for a place at a worker. */
+  queue: PlaceQueue;
   /** Wallets whose requests fail at sound models pause between their jobs. */
   pauses: FailurePauses;
   /** Counts the tokens of prompts. */

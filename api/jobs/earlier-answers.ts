@@ -11,12 +11,12 @@ const WALLET_WAITING = 16;
 /** When one more may be sent, seconds. */
 const RETRY_AFTER = 5;
 /**
- * A claimed job without a row belongs to a process that ended, once the waits for credits and for the lock are over by this many seconds.
+ * A claimed job without a row belongs to a process that ended, once the waits for a place and for the lock are over by this many seconds.
  * The row is written with the lock's transaction: before it come the reads of balances and the wait for a batch. A claim that is given up
  * earlier lets an answer be paid twice.
  */
 const UNRECORDED_SECONDS = 20;
-export const claimLasts = ({ lock }: JobContext["times"]): number => (2 * lock + UNRECORDED_SECONDS) * 1000;
+export const claimLasts = ({ queue, lock }: JobContext["times"]): number => (queue + lock + UNRECORDED_SECONDS) * 1000;
 
 /** Whether the chain has the end of a job that nobody was charged for: its key is free, for any body. */
 export const cameToNothing = ({ state }: StoredJob) =>
@@ -69,8 +69,8 @@ export class EarlierAnswers {
     const given = Promise.withResolvers<never>();
     const leave = () => given.reject(signal.reason);
     signal.addEventListener("abort", leave, { once: true });
-    const { completion, inclusion, lock } = this.#context.times;
-    const late = setTimeout(() => given.reject(notOver(jobId)), (completion + inclusion + lock) * 1000);
+    const { completion, inclusion, lock, queue } = this.#context.times;
+    const late = setTimeout(() => given.reject(notOver(jobId)), (queue + lock + completion + inclusion) * 1000);
     try {
       return await Promise.race([watch.outcome, given.promise]);
     } finally {

@@ -10,8 +10,7 @@ import { inSpan, markFailed } from "../../shared/tracing.ts";
 import type { RegisteredWorker } from "../chain/directory.ts";
 import { INCIDENTS, incidentCode } from "../db/incidents.ts";
 import { JobLost } from "../db/jobs.ts";
-import { ApiError, unavailable } from "../errors.ts";
-import { insufficientCredits, noWorkers } from "./admission.ts";
+import { ApiError } from "../errors.ts";
 import { Answer } from "./answer.ts";
 import { type Answered, runAttempt } from "./attempt.ts";
 import type { JobContext } from "./context.ts";
@@ -23,11 +22,13 @@ import {
   failedAtModel,
   jobTimeout,
   modelServersFailed,
+  noWorkers,
   requestRefused,
   workerBrokeOff,
 } from "./refusals.ts";
 import { judge, knowsTime } from "./verdict.ts";
 import type { CompletedEvent } from "./worker-client.ts";
+import type { Demand, Place } from "./worker-pool.ts";
 
 /** Seconds by which a worker's clock may close the window before ours. */
 const CLOCK_SKEW = 5;
@@ -66,12 +67,13 @@ export class JobRun {
   #onlyWorker: Address | undefined;
   /** Its mined lock, once that is known. */
   #held: Lock | undefined;
-  /** Gives the room back that was kept for the job at its workers; null where there was none. */
-  #leaveRoom: (() => void) | null = null;
+  /** The place that is kept for it, or that it has. */
+  #place: Place;
 
   constructor(context: JobContext, input: JobInput) {
     this.#context = context;
     this.input = input;
+    this.#place = input.admission.place;
     this.locked = this.#lock();
     this.completed = this.locked
       .then((lock) => {
@@ -89,7 +91,7 @@ export class JobRun {
         this.#breakOff(error);
         throw error;
       })
-      .finally(() => this.#leaveRoom?.());
+      .finally(() => this.#place.release());
     this.completed.then(
       () => context.workers.requestEnded(input.model.number, true),
       (error) => this.#noteFailure(error),
@@ -99,33 +101,12 @@ export class JobRun {
     for (const promise of [this.locked, this.firstToken, this.completed]) promise.catch(() => {});
   }
 
-  /** A lock that the wallet cannot cover, or that no worker may take, would only cost gas: both are kept first. */
   async #lock(): Promise<Lock> {
-    const { balances, workers, pauses, times } = this.#context;
-    const { wallet, model, request, credits } = this.input;
-    const pauseMs = pauses.take(wallet);
-    if (pauseMs > 0) {
-      const seconds = Math.ceil(pauseMs / 1000);
-      throw unavailable(
-        `The wallet's last requests failed at the models; it gets its next turn in ${seconds} s. Change the request that fails.`,
-        seconds,
-      );
-    }
-    const release = await balances.hold(wallet, credits, times.lock * 1000);
-    if (release === "held") {
-      throw unavailable(
-        "The wallet's other requests hold its credits until the chain has their locks; retry in a few seconds.",
-        5,
-      );
-    }
-    if (release === null) throw insufficientCredits(balances.known(wallet)?.free ?? 0, credits, model);
+    const span = { attributes: { "job.id": toApiJobId(this.input.jobId) } };
     try {
-      this.#leaveRoom = workers.reserve(model.number, { credits, needs: needsOf(request) });
-      if (this.#leaveRoom === null) throw noWorkers(model, credits);
-      const span = { attributes: { "job.id": toApiJobId(this.input.jobId) } };
       return await inSpan("lock", span, () => lockCredits(this.#context, this.input));
     } finally {
-      release();
+      this.input.admission.lockEnded();
     }
   }
 
@@ -212,50 +193,63 @@ export class JobRun {
     );
   }
 
-  /** Worker after worker until one answers; from the first token on there is no other. */
+  /** A place for the next attempt: the one that was kept, or else the next that becomes free. Null where no other worker could take the job. */
+  async #nextPlace(demand: Demand, excluded: ReadonlySet<string>, signal: AbortSignal): Promise<Place | null> {
+    const { wallet, model } = this.input;
+    if (this.#worker === undefined && this.#place.isOpen()) return this.#place;
+    this.#place.release();
+    const place = await this.#context.queue.again({ wallet, model, ...demand }, excluded, signal);
+    if (place !== null) this.#place = place;
+    return place;
+  }
+
+  /**
+   * Worker after worker until one answers; from the first token on there is no other. A worker without room for the job may get it again: such a
+   * refusal is not one of the job.
+   */
   async #attempts(lock: Lock, signal: AbortSignal): Promise<CompletedJob | "timeout"> {
     const { times, head, workers, pauses, rows, logger } = this.#context;
     const { jobId, wallet, model, request } = this.input;
-    const needs = needsOf(request);
+    const demand = { credits: lock.credits, needs: needsOf(request) };
     const excluded = new Set<string>();
     /** Workers at which the request failed, and how many model servers did not take it. */
     const failedAt: RegisteredWorker[] = [];
     let refusals = 0;
     /** Model servers that do not hold the conversation, with their template and by their own count. */
     let exceeded = 0;
-    for (let attempt = 1; !signal.aborted; attempt++) {
-      const demand = { credits: lock.credits, needs };
-      const worker = attempt > LAST_ATTEMPT ? undefined : workers.choose(model.number, demand, excluded);
-      if (worker === undefined) {
+    for (let attempt = 0; !signal.aborted; ) {
+      const place = await this.#nextPlace(demand, excluded, signal);
+      if (signal.aborted) break;
+      // Offers to the same worker in a row are one attempt: it can take only one of them.
+      const isNew = place?.worker.signer !== this.#worker;
+      if (isNew) attempt += 1;
+      if (place === null || attempt > LAST_ATTEMPT) {
         if (failedAt.length > 0) throw await this.#failedAtModels(lock, failedAt);
         const all = refusals + exceeded > 0 && refusals + exceeded === excluded.size;
         if (all) pauses.failed(wallet);
         const error = !all ? noWorkers(model) : exceeded > 0 ? contextExceeded(model) : requestRefused();
         throw await this.#refuse(lock, { reason: "routing_failed", why: "no worker took the job" }, () => error);
       }
-      excluded.add(worker.signer);
+      const { worker } = place;
       this.#onlyWorker = attempt === 1 ? worker.signer : undefined;
       this.#worker = worker.signer;
-      if (attempt > 1) await this.#noteAttempt(lock, worker.signer, attempt);
-      const running = runAttempt(this.#context, {
+      if (attempt > 1 && isNew) await this.#noteAttempt(lock, worker.signer, attempt);
+      const others = () => workers.candidates(model.number, demand, new Set([...excluded, worker.signer]));
+      const result = await runAttempt(this.#context, {
         ...this.input,
-        credits: lock.credits,
         attempt,
-        worker,
+        place,
         answer: this.answer,
         signal,
         unwanted: this.#unwanted.signal,
         settleBefore: settleBefore(lock.lockedAt, times),
-        hasAlternative: () => workers.choose(model.number, demand, excluded) !== undefined,
+        hasAlternative: () => others().length > 0,
         onFirstToken: () => {
           this.input.timings.end("first-token");
           workers.requestBegan(model.number, performance.now() - this.input.timings.startedAt);
           void rows.written(jobId).then(() => this.#first.resolve(worker.signer));
         },
       });
-      // From now on the job counts where it runs.
-      this.#leaveRoom?.();
-      const result = await running;
       if (result.ok) return this.#complete(lock, attempt, worker, result);
       const { code } = result.failure;
       if (INCIDENTS[incidentCode(code)].severity === "failure") failedAt.push(worker);
@@ -265,6 +259,9 @@ export class JobRun {
       }
       const log = logger.child({ jobId: toApiJobId(jobId), worker: worker.signer, attempt });
       log.warn({ code }, `attempt failed: ${result.failure.message}`);
+      // The job waits in front of all requests; nothing is the matter with either.
+      if (code === RefusalCode.Busy && !result.failure.offered) continue;
+      excluded.add(worker.signer);
       if (code === RefusalCode.RequestRefused) refusals += 1;
       if (code === RefusalCode.ContextExceeded) exceeded += 1;
       if (this.answer.pieces > 0) {
@@ -404,13 +401,12 @@ export class JobRun {
     return this.#context.ending.refuse(this.#endingJob(lock), refusal, { error, worker: this.#onlyWorker });
   }
 
-  /** A failure that was not the request's own counts in the model's record: one of a locked job, or for want of a worker. */
+  /** A failure of a locked job that was not the request's own counts in the model's record. */
   #noteFailure(error: unknown): void {
     const { workers } = this.#context;
     const { model } = this.input;
     const isOurs = !(error instanceof ApiError) || error.status >= 500;
-    const isUnserved = error instanceof ApiError && error.code === "no_workers_available";
-    if (isUnserved || (isOurs && this.#held !== undefined)) workers.requestEnded(model.number, false);
+    if (isOurs && this.#held !== undefined) workers.requestEnded(model.number, false);
   }
 
   /** A fault of ours: the client gets an error, so the job is failed now, or by the next sweep. Without a lock there is nothing to end. */

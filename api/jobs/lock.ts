@@ -14,10 +14,11 @@ import { lockError } from "./admission.ts";
 import type { SignedAuthorization } from "./authorization.ts";
 import type { JobContext } from "./context.ts";
 import type { EndingJob } from "./job-ending.ts";
+import type { Admission } from "./place-queue.ts";
 
 /** Where the time of one request went, for its client (`Server-Timing`) and for the benchmark. */
 export class Timings {
-  readonly #durations: [name: string, ms: number][] = [];
+  readonly #durations = new Map<string, number>();
   /** When the request arrived, `performance.now()`. */
   readonly startedAt: number;
   #since: number;
@@ -28,16 +29,16 @@ export class Timings {
     this.#since = startedAt;
   }
 
-  /** Ends the stage that runs now under this name; the next one begins. */
+  /** Ends the stage that runs now under this name; the next one begins. Parts of one stage add up. */
   end(name: string): void {
     const now = performance.now();
-    this.#durations.push([name, now - this.#since]);
+    this.#durations.set(name, (this.#durations.get(name) ?? 0) + now - this.#since);
     this.#since = now;
   }
 
   /** Value of a `Server-Timing` header (W3C Server Timing), milliseconds. */
   header(): string {
-    return this.#durations.map(([name, ms]) => `${name};dur=${ms.toFixed(2)}`).join(", ");
+    return [...this.#durations].map(([name, ms]) => `${name};dur=${ms.toFixed(2)}`).join(", ");
   }
 }
 
@@ -55,7 +56,9 @@ export type JobInput = {
   claimedUntil: number | null;
   /** Of a wallet with an authorization key: what that key signed. */
   authorization: SignedAuthorization | null;
-  /** Takes note of how long each stage took: `prepare`, `lock`, `first-token`, `answer`, `record`. */
+  /** The place at a worker that is kept for it, and the wallet's credits that are held for its lock. */
+  admission: Admission;
+  /** Takes note of how long each stage took: `prepare`, `queue`, `lock`, `first-token`, `answer`, `record`. */
   timings: Timings;
 };
 
@@ -69,9 +72,6 @@ export type Lock = { escrowTx: Hex; lockedAt: number; credits: number; free: num
 export async function lockCredits(context: JobContext, input: JobInput): Promise<Lock> {
   const { pipeline, head, times, store, operator, logger } = context;
   const { jobId, wallet, model, request, credits, authorization, claimedUntil } = input;
-  if (pipeline.congested) {
-    throw unavailable("Too many jobs wait for the settlement chain; retry in a few seconds.", 5);
-  }
   // The row comes with the lock's transaction, at most this much later. Without one by then, a repetition runs a job of its own.
   if (claimedUntil !== null && Date.now() > claimedUntil - times.lock * 1000) {
     throw unavailable("The request waited too long for the settlement chain; nothing is charged. Retry.", 5);

@@ -118,6 +118,8 @@ export type JobTimes = Windows & {
   acknowledge: number;
   /** After how long without a first token another worker is tried, if there is one. */
   firstToken: number;
+  /** How long a request may wait for a place at a worker, before its lock. */
+  queue: number;
   /** How long a lock may take to be mined. */
   lock: number;
 };

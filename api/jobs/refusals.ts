@@ -1,8 +1,52 @@
-/** Errors of a job that was locked and got no answer: nothing is charged for it. */
+/** Errors of a request that was admitted to no lock, and of a job that was locked and got no answer: nothing is charged for either. */
 import type { Hex } from "viem";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import type { Model } from "../chain/directory.ts";
 import { ApiError, unavailable } from "../errors.ts";
+
+/** 402 with the details of the specification. */
+export function insufficientCredits(remaining: number, required: number, model: Pick<Model, "tier">): ApiError {
+  return new ApiError(
+    "insufficient_credits",
+    `The request needs ${required} credits on the ${model.tier} tier and ${remaining} are left; add credits in the web application.`,
+    { details: { credits_remaining: remaining, credits_required: required, tier: model.tier } },
+  );
+}
+
+/** Seconds after which a client that found no worker may ask again: one probe interval. */
+const RETRY_AFTER_SECONDS = 5;
+
+/** 503 with the details of the specification: no worker hosts the model. `credits`: none that does covers a job of that size. */
+export function noWorkers(model: Pick<Model, "id">, credits?: number): ApiError {
+  const job = credits === undefined ? "" : ` and a job of ${credits} credits`;
+  const smaller = credits === undefined ? "" : ", or ask for fewer max_tokens";
+  return capacityError(
+    model,
+    RETRY_AFTER_SECONDS,
+    `No worker is available for '${model.id}'${job} now; retry in ${RETRY_AFTER_SECONDS} seconds${smaller}.`,
+  );
+}
+
+/**
+ * 503 with the details of the specification: all places of the model's workers are taken. `waited`: seconds that the request waited; 0 where the
+ * queue is full. `credits`: of the job, where it is cover for them that lacks.
+ */
+export function noPlace(
+  model: Pick<Model, "id">,
+  { waited, retryAfter, credits }: { waited: number; retryAfter: number; credits: number | null },
+): ApiError {
+  const why =
+    waited === 0
+      ? `Too many requests wait for a worker of '${model.id}'`
+      : credits === null
+        ? `The workers of '${model.id}' had no place for another job within ${waited} seconds`
+        : `The workers of '${model.id}' had no place for a job of ${credits} credits within ${waited} seconds`;
+  const smaller = credits === null ? "" : ", or ask for fewer max_tokens";
+  return capacityError(model, retryAfter, `${why}; nothing is charged. Retry in ${retryAfter} seconds${smaller}.`);
+}
+
+const capacityError = ({ id }: Pick<Model, "id">, retryAfter: number, message: string): ApiError =>
+  new ApiError("no_workers_available", message, { details: { model: id, retry_after: retryAfter } });
 
 /** 504; says where the refund can be followed while it is not mined. */
 export function jobTimeout(

@@ -34,7 +34,7 @@ type Parts = {
 /** Credits at a worker. `until`, ms since the epoch: when the charge is beyond dispute; without end while the job runs. */
 type Risk = { worker: string; credits: number; until: number };
 
-/** One gateway's view: other gateways of the operator keep their own, as with `JOBS_PER_WORKER`. */
+/** One gateway's view: other gateways of the operator keep their own. */
 export class WorkerCover {
   readonly #parts: Parts;
   readonly #settings: CoverSettings;
@@ -75,14 +75,26 @@ export class WorkerCover {
     clearTimeout(this.#timer);
   }
 
-  /** Credits that may still be locked for jobs at the worker. */
-  room({ signer, stake }: Pick<RegisteredWorker, "signer" | "stake">): number {
+  /** Credits that the worker would lose: what it covers while nothing is at risk there. */
+  whole({ signer, stake }: Pick<RegisteredWorker, "signer" | "stake">): number {
     const worker = signer.toLowerCase();
     if (this.#settings.ownWorkers.has(worker)) return Number.POSITIVE_INFINITY;
-    this.#release();
     const { creditsPerSvc, earnedShare } = this.#settings;
-    const cover = (stake / UNITS_PER_SVC) * creditsPerSvc + (this.#earned.get(worker) ?? 0) * earnedShare;
-    return Math.floor(cover) - (this.#atRisk.get(worker) ?? 0) - (this.#proven.get(worker) ?? 0);
+    return Math.floor((stake / UNITS_PER_SVC) * creditsPerSvc + (this.#earned.get(worker) ?? 0) * earnedShare);
+  }
+
+  /** Credits that may still be locked for jobs at the worker. */
+  room(worker: Pick<RegisteredWorker, "signer" | "stake">): number {
+    this.#release();
+    const signer = worker.signer.toLowerCase();
+    return this.whole(worker) - (this.#atRisk.get(signer) ?? 0) - (this.#proven.get(signer) ?? 0);
+  }
+
+  /** Keeps cover for a job that will be offered to the worker. Returns what gives it back; call it once. */
+  keep({ signer }: Pick<RegisteredWorker, "signer">, credits: number): () => void {
+    const worker = signer.toLowerCase();
+    this.#count(worker, credits);
+    return () => this.#count(worker, -credits);
   }
 
   /** The worker is offered a job, for which so many credits are locked. */

@@ -4,8 +4,9 @@ import type { Counting, Declaration } from "../../protocol/dispatch.ts";
 const LONGEST_REST_MS = 60_000;
 /** Misconduct: the configured rest, doubled each time, up to this. */
 const LONGEST_SUSPENSION_MS = 3_600_000;
-/** A worker that said it was full is asked last for this long. */
+/** A worker that refused a job for want of room has none for 1, 2, 4 or 8 s, the longer the more often in a row, or until a job ends there. */
 const FULL_MS = 1_000;
+const LONGEST_FULL_MS = 8_000;
 /** A model that the worker said it does not host is not asked of it for this long. */
 const UNHOSTED_MS = 60_000;
 /** Output tokens from which on an answer tells its worker's speed. */
@@ -19,8 +20,11 @@ const FAILURE_WEIGHT = 9;
 /** Added to every time: nobody notices differences that are small against it, such as a new process's first answer. */
 const UNNOTICED_MS = 100;
 
-/** A job that the worker has. */
-type Outstanding = { since: number; firstToken: boolean };
+/** A job that the worker has. `runsSince`: when it began to run, as far as it is known; null while it may wait in the worker's own queue. */
+type Outstanding = { since: number; runsSince: number | null; firstToken: boolean };
+
+/** What a worker says of its places: jobs that it runs at once, jobs that may wait there, and how many of both it has, from all gateways. */
+export type AnnouncedPlaces = { running: number; waiting: number; taken: number };
 
 /** What one gateway knows of one worker. Times are milliseconds since the epoch. */
 export class WorkerHealth {
@@ -32,8 +36,6 @@ export class WorkerHealth {
   probeMs: number | null = null;
   /** Failed and late probes in a row. */
   missed = 0;
-  /** Jobs it says it runs at once; null before it said so. */
-  capacity: number | null = null;
   /** What it said last that its model servers can do beyond text, by model number; also while it is away. */
   abilities: ReadonlyMap<number, readonly string[]> = new Map();
   /** How it said last that prompts are counted there, by model number. */
@@ -45,8 +47,18 @@ export class WorkerHealth {
   #misconducts = 0;
   #restUntil = 0;
   #fullUntil = 0;
-  /** It said that it was full, and has finished no job since. */
-  #saidFull = false;
+  /** How often it said in a row that it was full, with no job finished since. */
+  #saidFull = 0;
+  /** What it announced last. A worker that announces nothing runs one job at a time. */
+  #places = { running: 1, waiting: 0 };
+  /** Jobs that it has from others. */
+  #others = 0;
+  /** Places that are kept for jobs which are not offered yet. */
+  #kept = 0;
+  /** Jobs that were offered so far. */
+  #offered = 0;
+  /** Time that a job takes there from its start to its end; null before the first. */
+  #runMs: number | null = null;
   readonly #unhosted = new Map<number, number>();
   #failureShare = 0;
   #failedAt = 0;
@@ -63,7 +75,7 @@ export class WorkerHealth {
     return this.#jobs.size;
   }
 
-  /** May be given jobs of the model, as far as its conduct goes. */
+  /** May be given jobs of the model, as far as its conduct goes; whether it has a free place is another question. */
   isOffered(model: number, now: number): boolean {
     const isResting = now < this.#restUntil || now < (this.#unhosted.get(model) ?? 0);
     return this.healthy && !isResting && !this.#broken.has(model);
@@ -75,9 +87,42 @@ export class WorkerHealth {
     return needs.every((need) => abilities.includes(need));
   }
 
-  /** Whether another job would only wait there. */
-  isFull(now: number): boolean {
-    return now < this.#fullUntil || (this.capacity !== null && this.outstanding >= this.capacity);
+  /**
+   * A probe is sent. Call the result with what the worker answers. Jobs beyond those that this gateway had there at any moment since are others':
+   * a job that is on its way there or back must not count twice.
+   */
+  probed(): (announced: AnnouncedPlaces) => void {
+    const [had, offered] = [this.outstanding, this.#offered];
+    return ({ running, waiting, taken }) => {
+      this.#places = { running, waiting };
+      this.#others = Math.max(0, taken - had - (this.#offered - offered));
+    };
+  }
+
+  /**
+   * Places that are free for jobs of this gateway: all that the worker announced, less those of others' jobs, of its own, and those that are kept.
+   * Of the places in the worker's own queue count as many as it empties within `startWithinMs`: an offer must be acknowledged in time.
+   */
+  free(now: number, startWithinMs: number): number {
+    if (now < this.#fullUntil) return 0;
+    const { running, waiting } = this.#places;
+    // Before a job has shown how long it takes, the worker's queue is taken for one more round.
+    const rounds = this.#runMs === null ? 1 : startWithinMs / Math.max(1, this.#runMs);
+    const places = running + Math.min(waiting, Math.floor(running * rounds));
+    return Math.max(0, places - this.#others - this.outstanding - this.#kept);
+  }
+
+  /** Whether another job would start at once. */
+  get isIdle(): boolean {
+    return this.#others + this.outstanding + this.#kept < this.#places.running;
+  }
+
+  /** Keeps a place for a job until it is offered. Returns what gives the place back; call it once. */
+  keep(): () => void {
+    this.#kept += 1;
+    return () => {
+      this.#kept -= 1;
+    };
   }
 
   /** Running time to first token, null before the second. */
@@ -94,18 +139,31 @@ export class WorkerHealth {
     let waiting = 0;
     for (const job of this.#jobs) if (!job.firstToken) waiting = Math.max(waiting, now - job.since);
     return (
-      (this.outstanding + 1) *
+      (this.outstanding + this.#kept + 1) *
       (Math.max(remembered, waiting) + UNNOTICED_MS) *
       (this.#rests + 1) *
       (1 + FAILURE_WEIGHT * this.#failuresNow(now))
     );
   }
 
-  /** A job was given to the worker. `firstToken` notes its first token and returns the time it took; `end` is idempotent. */
-  begin(now: number): { firstToken: (now: number) => number; end: () => void } {
-    const job: Outstanding = { since: now, firstToken: false };
+  /**
+   * A job was given to the worker. `taken` notes its acknowledgement, `firstToken` its first token, and returns the time that took; `end` is
+   * idempotent.
+   */
+  begin(now: number): {
+    taken: (now: number) => void;
+    firstToken: (now: number) => number;
+    end: (now: number) => void;
+  } {
+    const job: Outstanding = { since: now, runsSince: this.isIdle ? now : null, firstToken: false };
     this.#jobs.add(job);
+    this.#offered += 1;
+    let isTaken = false;
     return {
+      taken: (at) => {
+        isTaken = true;
+        job.runsSince ??= at;
+      },
       firstToken: (at) => {
         job.firstToken = true;
         const ms = at - job.since;
@@ -113,7 +171,13 @@ export class WorkerHealth {
         this.#lastMs = ms;
         return ms;
       },
-      end: () => void this.#jobs.delete(job),
+      end: (at) => {
+        if (!this.#jobs.delete(job) || !isTaken || job.runsSince === null) return;
+        const ms = at - job.runsSince;
+        this.#runMs = this.#runMs === null ? ms : this.#runMs + (ms - this.#runMs) * SMOOTHING;
+        // Its place is free.
+        this.#fullUntil = 0;
+      },
     };
   }
 
@@ -152,7 +216,7 @@ export class WorkerHealth {
   succeeded(): void {
     this.#failureShare *= 1 - SMOOTHING;
     this.#rests = 0;
-    this.#saidFull = false;
+    this.#saidFull = 0;
   }
 
   /** Out of reach, or refusing what it is offered: rests, longer each time in a row, and must answer a probe again. */
@@ -186,12 +250,11 @@ export class WorkerHealth {
     this.#restUntil = Math.max(this.#restUntil, now + rest);
   }
 
-  /** Asked last for a second. If it says so again before it has finished a job, it rests: a job that nobody takes costs a lock. */
+  /** It refused a job for want of room: somebody else has its places. What it refuses together is one refusal. */
   full(now: number): void {
     if (now < this.#fullUntil) return;
-    this.#fullUntil = now + FULL_MS;
-    if (this.#saidFull) this.#rest(now);
-    this.#saidFull = true;
+    this.#fullUntil = now + Math.min(LONGEST_FULL_MS, FULL_MS * 2 ** this.#saidFull);
+    this.#saidFull += 1;
   }
 
   doesNotHost(model: number, now: number): void {
@@ -217,13 +280,13 @@ export function chooseBest<W>(
   now: number,
   random: () => number = Math.random,
 ): W | undefined {
-  const withRoom = candidates.filter(({ health }) => !health.isFull(now));
+  const idle = candidates.filter(({ health }) => health.isIdle);
   const observed = candidates.flatMap(({ health }) => health.firstTokenMs ?? []);
   const fastest = observed.length > 0 ? Math.min(...observed) : ASSUMED_FIRST_TOKEN_MS;
   let best: W | undefined;
   let bestScore = Number.POSITIVE_INFINITY;
-  // With every one full, the one that clears first queues the job or says no.
-  for (const { worker, health } of withRoom.length > 0 ? withRoom : candidates) {
+  // Where every one is busy, the job waits in the queue of the worker that clears first.
+  for (const { worker, health } of idle.length > 0 ? idle : candidates) {
     const score = health.score(fastest, now) * (1 + random() * AS_GOOD);
     if (score < bestScore) [best, bestScore] = [worker, score];
   }

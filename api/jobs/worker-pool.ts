@@ -17,12 +17,13 @@ const PROBE_TIMEOUT_MS = 2_000;
 /** Probes under way at once: a registry full of dead endpoints must not hold up the living. */
 const PROBES = 64;
 const SAMPLES = 101;
+const NONE: ReadonlySet<string> = new Set();
 /** After an empty answer a model is not tested if it was sound so lately: a flood of empty answers makes it no work. */
 const EMPTY_TEST_AGE_MS = 60_000;
 
 type PoolSettings = {
-  /** Most jobs that one worker has from this gateway at once. */
-  jobsPerWorker: number;
+  /** Of a worker's own queue, so much counts as places as it empties within this time. */
+  startWithinMs: number;
   /** First rest after misconduct. */
   misconductRestMs: number;
 };
@@ -44,7 +45,34 @@ type Parts = {
 export type Incident = { code: string; detail: string; jobId: Hex | null };
 
 /** What a job asks of its worker: cover for the credits that are locked for it, and what it must be able to do. */
-type Demand = { credits: number; needs: readonly Ability[] };
+export type Demand = { credits: number; needs: readonly Ability[] };
+
+/** What the gateway knows of a worker. `outstanding`: jobs that it has from this gateway; `free`: its places for more; `room`: credits that it covers. */
+export type WorkerState = {
+  worker: string;
+  healthy: boolean;
+  outstanding: number;
+  free: number;
+  room: number;
+  firstTokenMs: number | null;
+};
+
+/** A job that a worker has. */
+export type Dispatched = { taken: () => void; firstToken: () => void; end: (mayProve: boolean) => void };
+
+/** A place at a worker, and cover for a job's credits there, kept for one job. */
+export type Place = {
+  worker: RegisteredWorker;
+  /** Whether the worker still takes jobs of the model. */
+  isOpen: () => boolean;
+  /**
+   * The job is offered to the worker: its place is taken, not kept. Call `taken` at its acknowledgement, `firstToken` at its first token, `end` when it
+   * is over there; `mayProve`: it answered, or its offer can still be taken.
+   */
+  offer: (jobId: Hex) => Dispatched;
+  /** Gives a place back that is kept; later calls do nothing. */
+  release: () => void;
+};
 
 /**
  * Workers as the gateway finds them: registered on chain, answering its probes, and not resting. Chooses the one with the least outstanding work,
@@ -58,11 +86,11 @@ export class WorkerPool {
   readonly #firstTokens = new Map<number, number[]>();
   /** Jobs whose proven answer their worker has not handed out. */
   readonly #withheld = new Map<Hex, { worker: string; until: number }>();
-  /** Credits of jobs that were admitted and are not offered yet, by model. */
-  readonly #reserved = new Map<number, number>();
   readonly #tests: ModelTests;
   #timer: NodeJS.Timeout | undefined;
   #probes = 0;
+  /** Called when a place may have become free. */
+  #freed = (): void => {};
 
   constructor(parts: Parts, settings: PoolSettings) {
     this.#parts = parts;
@@ -157,57 +185,79 @@ export class WorkerPool {
     return this.#parts.directory.models().flatMap(({ number, id }) => (has(number) ? id : []));
   }
 
-  /** Hosts that this gateway may give another such job. */
-  candidates(model: number, { credits, needs }: Demand): RegisteredWorker[] {
+  /** Hosts that could take such a job if they had nothing else to do, without those in `excluded`. */
+  capable(model: number, { credits, needs }: Demand, excluded: ReadonlySet<string> = NONE): RegisteredWorker[] {
     const { cover } = this.#parts;
-    return this.hosts(model).filter((worker) => {
-      const health = this.#of(worker.signer);
-      const isFree = health.outstanding < this.#settings.jobsPerWorker && cover.room(worker) >= credits;
-      return isFree && health.has(model, needs);
-    });
-  }
-
-  /**
-   * Keeps room for a job at the workers of its model until it is offered to one: requests of the same moment must not all lock credits for the
-   * last place. Null if there is none; otherwise what gives it back, once.
-   */
-  reserve(model: number, demand: Demand): (() => void) | null {
-    const { cover } = this.#parts;
-    const { credits } = demand;
-    const reserved = this.#reserved.get(model) ?? 0;
-    const room = this.candidates(model, demand).reduce((sum, worker) => sum + cover.room(worker), 0);
-    if (room - reserved < credits) return null;
-    const change = (by: number) => this.#reserved.set(model, (this.#reserved.get(model) ?? 0) + by);
-    change(credits);
-    let held = true;
-    return () => {
-      if (held) change(-credits);
-      held = false;
-    };
-  }
-
-  /** The best worker for a job of the model that is not in `excluded`; undefined if there is none. */
-  choose(model: number, demand: Demand, excluded: ReadonlySet<string>): RegisteredWorker | undefined {
-    const candidates = this.candidates(model, demand).filter((worker) => !excluded.has(worker.signer));
-    return chooseBest(
-      candidates.map((worker) => ({ worker, health: this.#of(worker.signer) })),
-      Date.now(),
+    return this.hosts(model).filter(
+      (worker) =>
+        !excluded.has(worker.signer) && this.#of(worker.signer).has(model, needs) && cover.whole(worker) >= credits,
     );
   }
 
-  /** A job was given to the worker. Call `firstToken` at its first token, `end` when it is over there; `mayProve`: it answered, or its offer can still be taken. */
-  begin(
+  /** Of these, the ones that can take it now. */
+  candidates(model: number, demand: Demand, excluded: ReadonlySet<string> = NONE): RegisteredWorker[] {
+    const { cover } = this.#parts;
+    const now = Date.now();
+    return this.capable(model, demand, excluded).filter(
+      (worker) =>
+        this.#of(worker.signer).free(now, this.#settings.startWithinMs) > 0 && cover.room(worker) >= demand.credits,
+    );
+  }
+
+  /** Free places of all hosts of the model. */
+  freePlaces(model: number): number {
+    const now = Date.now();
+    const free = ({ signer }: RegisteredWorker) => this.#of(signer).free(now, this.#settings.startWithinMs);
+    return this.hosts(model).reduce((sum, worker) => sum + free(worker), 0);
+  }
+
+  /** Calls back when a place, or cover, may have become free. */
+  onFreed(callBack: () => void): void {
+    this.#freed = callBack;
+  }
+
+  /** Keeps a place at the best worker for a job of the model that is not in `excluded`; null if none has one. */
+  keep(model: number, demand: Demand, excluded: ReadonlySet<string> = NONE): Place | null {
+    const candidates = this.candidates(model, demand, excluded);
+    const worker = chooseBest(
+      candidates.map((one) => ({ worker: one, health: this.#of(one.signer) })),
+      Date.now(),
+    );
+    if (worker === undefined) return null;
+    const health = this.#of(worker.signer);
+    const giveBack = [health.keep(), this.#parts.cover.keep(worker, demand.credits)];
+    const leave = () => {
+      for (const give of giveBack.splice(0)) give();
+    };
+    return {
+      worker,
+      isOpen: () => this.hosts(model).some(({ signer }) => signer === worker.signer),
+      offer: (jobId) => {
+        leave();
+        return this.#begin(worker, { jobId, model, credits: demand.credits });
+      },
+      release: () => {
+        if (giveBack.length === 0) return;
+        leave();
+        this.#freed();
+      },
+    };
+  }
+
+  #begin(
     worker: RegisteredWorker,
     { jobId, model, credits }: { jobId: Hex; model: number; credits: number },
-  ): { firstToken: () => void; end: (mayProve: boolean) => void } {
+  ): Dispatched {
     const job = this.#of(worker.signer).begin(Date.now());
     const { cover } = this.#parts;
     cover.offered(jobId, worker, credits);
     return {
+      taken: () => job.taken(Date.now()),
       firstToken: () => this.#observeFirstToken(model, worker.signer, job.firstToken(Date.now())),
       end: (mayProve) => {
-        job.end();
+        job.end(Date.now());
         cover.left(jobId, mayProve);
+        this.#freed();
       },
     };
   }
@@ -217,14 +267,16 @@ export class WorkerPool {
     this.#parts.cover.charged(jobId, credits);
   }
 
-  /** Every worker known on chain, with what the last probe said and the jobs it has from here. */
-  states(): { worker: string; healthy: boolean; outstanding: number; room: number; firstTokenMs: number | null }[] {
+  /** Every worker known on chain, with what the last probe said, the jobs it has from here and its places for more. */
+  states(): WorkerState[] {
+    const now = Date.now();
     return this.#parts.directory.workers().map((worker) => {
       const health = this.#of(worker.signer);
       const { outstanding, firstTokenMs } = health;
+      const free = health.free(now, this.#settings.startWithinMs);
       // One whose models have all failed the gateway's test answers probes, and no client.
       const healthy = health.healthy && [...worker.models].some((model) => !health.isBroken(model));
-      return { worker: worker.signer, healthy, outstanding, room: this.#parts.cover.room(worker), firstTokenMs };
+      return { worker: worker.signer, healthy, outstanding, free, room: this.#parts.cover.room(worker), firstTokenMs };
     });
   }
 
@@ -358,8 +410,11 @@ export class WorkerPool {
     const now = Date.now();
     for (const worker of this.#parts.directory.workers()) {
       if (this.#probes >= PROBES) return;
-      const { healthy, checkedAt, probing, missed } = this.#of(worker.signer);
-      const interval = healthy && missed === 0 ? PROBE_MS : Math.min(PROBE_MS, missed * TICK_MS);
+      const health = this.#of(worker.signer);
+      const { healthy, checkedAt, probing, missed } = health;
+      // Where a worker has no place, it may be others' jobs that end.
+      const ofHealthy = health.free(now, this.#settings.startWithinMs) > 0 ? PROBE_MS : TICK_MS;
+      const interval = healthy && missed === 0 ? ofHealthy : Math.min(PROBE_MS, missed * TICK_MS);
       if (!probing && now - checkedAt >= interval) void this.#probe(worker);
     }
   }
@@ -372,12 +427,14 @@ export class WorkerPool {
     let reason = "";
     let late = false;
     const asked = performance.now();
+    const announced = health.probed();
     try {
       const report = await this.#parts.client.probe(worker.endpoint, PROBE_TIMEOUT_MS);
-      const { status, worker: name, capacity, abilities = {}, counting = {}, demo } = report;
+      const { status, worker: name, capacity = 1, queue_capacity = 0, abilities = {}, counting = {}, demo } = report;
       if (status !== "ok") reason = `says ${oneLine(status)}`;
       else if (name.toLowerCase() !== worker.signer.toLowerCase()) reason = `answers as ${oneLine(name)}`;
-      health.capacity = capacity ?? null;
+      const { in_flight = 0, queued = 0 } = report;
+      announced({ running: capacity, waiting: queue_capacity, taken: in_flight + queued });
       health.abilities = this.#byNumber(abilities);
       health.counting = this.#byNumber(counting);
       if (reason === "") health.demo = demo;
@@ -398,6 +455,7 @@ export class WorkerPool {
     health.checkedAt = Date.now();
     health.probing = false;
     this.#probes -= 1;
+    this.#freed();
   }
 
   /** What a worker says of its models, by their numbers; unknown models are left out. */

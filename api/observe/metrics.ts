@@ -7,6 +7,7 @@ export type Observed = {
   head: { readonly block: { number: number }; readonly silentMs: number };
   signerLock: { readonly held: boolean };
   workers: { states(): readonly WorkerState[] };
+  queue: { readonly waiting: Record<string, number> };
   /** Block up to which the index is there; null while there is none. */
   indexedBlock: () => Promise<number | null>;
   /** The most jobs of one wallet that ended without a charge, of the last ten minutes. */
@@ -15,7 +16,7 @@ export type Observed = {
   signerBalance: () => Promise<bigint>;
 };
 
-type WorkerState = { worker: string; healthy: boolean; outstanding: number; room: number };
+type WorkerState = { worker: string; healthy: boolean; outstanding: number; free: number; room: number };
 
 /** The limit of an alert must be one: between two buckets a quantile is a guess. */
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120];
@@ -45,6 +46,17 @@ export class Metrics {
     "From the dispatch to a worker to its first token",
     SECONDS,
     ["model"],
+  );
+  readonly queueSeconds = this.#histogram(
+    "gateway_queue_seconds",
+    "How long requests waited for a place at a worker, before their locks",
+    SECONDS,
+    ["model"],
+  );
+  readonly queueRefusals = this.#counter(
+    "gateway_queue_refusals_total",
+    "Requests that got no place: full (the queue), late (after QUEUE_SECONDS), left (their clients hung up)",
+    ["model", "reason"],
   );
   readonly batchItems = this.#histogram(
     "gateway_batch_items",
@@ -106,7 +118,7 @@ export class Metrics {
   };
 
   /** Adds the gauges of the running gateway, and Node's own metrics. */
-  observe({ pipeline, runs, head, signerLock, workers, ...chain }: Observed): void {
+  observe({ pipeline, runs, head, signerLock, workers, queue, ...chain }: Observed): void {
     // A timer measures the event loop's lag. By default it runs every 10 ms: more often than all else that a gateway does at rest.
     collectDefaultMetrics({ register: this.registry, eventLoopMonitoringPrecision: 50 });
     const perWorker = (read: (state: WorkerState) => number) => () =>
@@ -129,6 +141,7 @@ export class Metrics {
         () => pipeline.unminedMs / 1000,
       ],
       ["gateway_jobs_running", "Jobs that this process runs", () => runs.size],
+      ["gateway_queue_waiting", "Requests and jobs that wait for a place at a worker", () => queue.waiting, "model"],
       ["gateway_chain_head", "Newest block seen", () => head.block.number],
       ["gateway_chain_silent_seconds", "Since the node last answered", () => head.silentMs / 1000],
       ["gateway_signer_lock_held", "1 while this process may send", () => Number(signerLock.held)],
@@ -149,6 +162,12 @@ export class Metrics {
         "gateway_worker_jobs",
         "Jobs that a worker has from this gateway now",
         perWorker(({ outstanding }) => outstanding),
+        "worker",
+      ],
+      [
+        "gateway_worker_places",
+        "Places of a worker that are free for jobs of this gateway",
+        perWorker(({ free }) => free),
         "worker",
       ],
       [

@@ -1,5 +1,6 @@
 import type { Request, RequestHandler, Response } from "express";
 import type { Hex } from "viem";
+import { needsOf } from "../../protocol/dispatch.ts";
 import { newJobId, toApiJobId } from "../../protocol/job-id.ts";
 import { lineJson } from "../../shared/line-json.ts";
 import { describeSpan, markFailed } from "../../shared/tracing.ts";
@@ -174,15 +175,21 @@ async function answer(
   let isLocked = false;
   try {
     const timings = new Timings(request.receivedAt);
+    const { wallet, model } = plan;
     const admitted = await request.kept.whileWaiting((signal) => admit(dependencies.jobs, plan, signal));
+    timings.end("prepare");
+    const wanted = { wallet, model, credits: admitted.credits, needs: needsOf(admitted.request) };
+    const admission = await request.kept.whileWaiting((signal) => dependencies.jobs.queue.enter(wanted, signal));
+    timings.end("queue");
     // Made as late as it can be: until the lock is mined, the job is missing in lists behind newer ids.
     const jobId = once?.jobId ?? newJobId();
-    describeSpan({ "job.id": toApiJobId(jobId), "gen_ai.request.model": plan.model.id });
+    describeSpan({ "job.id": toApiJobId(jobId), "gen_ai.request.model": model.id });
     run = new JobRun(dependencies.jobs, {
       ...admitted,
-      wallet: plan.wallet,
-      model: plan.model,
+      wallet,
+      model,
       jobId,
+      admission,
       timings,
       claimedUntil: once?.claimedUntil ?? null,
     });

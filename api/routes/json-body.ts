@@ -7,8 +7,8 @@ import { BodyBudget, BodyRefused, type ReadBody, readRequestBody, SMALL_BODY } f
 import type { Balances } from "../chain/balances.ts";
 import type { Directory } from "../chain/directory.ts";
 import { ApiError } from "../errors.ts";
-import { insufficientCredits } from "../jobs/admission.ts";
 import { AUTHORIZATION_HEADER } from "../jobs/authorization.ts";
+import { insufficientCredits } from "../jobs/refusals.ts";
 import { addressOf, clientOf } from "./request.ts";
 
 declare global {

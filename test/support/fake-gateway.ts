@@ -9,10 +9,19 @@ import { FailurePauses } from "../../api/jobs/failure-pauses.ts";
 import { JobEnding } from "../../api/jobs/job-ending.ts";
 import type { Refusal } from "../../api/jobs/next-step.ts";
 import type { RowUpdater } from "../../api/jobs/row-updater.ts";
+import type { Place } from "../../api/jobs/worker-pool.ts";
 import { signingAccount } from "../../shared/secp256k1.ts";
 
 export const ESCROW: Hex = `0x${"e5".repeat(20)}`;
-export const TIMES = { completion: 120, inclusion: 30, finalization: 3_600, acknowledge: 10, firstToken: 60, lock: 20 };
+export const TIMES = {
+  completion: 120,
+  inclusion: 30,
+  finalization: 3_600,
+  acknowledge: 10,
+  firstToken: 60,
+  queue: 30,
+  lock: 20,
+};
 export const MODEL = {
   number: 1,
   id: "m",
@@ -28,11 +37,38 @@ export function minedAt(blockTime: number, kind: Operation["kind"], account = 0n
   return { status: "mined", hash: "0x10", blockNumber: 1, blockTime, events: kind === "lock" ? [lock] : [] };
 }
 
-/** Parts that replace or add to those of `fakeGateway`; `time` is that of its chain, now by default. */
-type Parts = { time?: number; workers?: object; [part: string]: unknown };
+type Worker = { signer: string };
+/**
+ * Parts that replace or add to those of `fakeGateway`; `time` is that of its chain, now by default. `choose`: the worker that has a place for a job
+ * which was not taken by those in `excluded`. `dispatched`: what is told of a job that was offered.
+ */
+type Parts = {
+  time?: number;
+  workers?: object;
+  choose?: (excluded: ReadonlySet<string>) => Worker | undefined;
+  dispatched?: () => object;
+  [part: string]: unknown;
+};
+const DISPATCHED = { taken: () => {}, firstToken: () => {}, end: () => {} };
+
+/** A place at a worker. */
+export const placeAt = (worker: Worker, dispatched: () => object = () => DISPATCHED): Place =>
+  ({ worker, isOpen: () => true, offer: dispatched, release: () => {} }) as unknown as Place;
+
+/** Of a job whose worker has gone before the job was offered to it. */
+export const PLACE_GONE = {
+  place: { ...placeAt({ signer: "0x00" }), isOpen: () => false },
+  lockEnded: () => {},
+};
 
 /** Mines everything at once. It hears all and does nothing with it; a test names the parts that matter to it. */
-export function fakeGateway({ time = Math.floor(Date.now() / 1000), workers, ...parts }: Parts): JobContext {
+export function fakeGateway({
+  time = Math.floor(Date.now() / 1000),
+  workers,
+  choose = () => undefined,
+  dispatched,
+  ...parts
+}: Parts): JobContext {
   const submit = ({ kind }: Operation) => {
     const hash = Promise.resolve("0x10");
     return { signed: hash, mined: Promise.resolve(minedAt(time, kind)) };
@@ -46,10 +82,16 @@ export function fakeGateway({ time = Math.floor(Date.now() / 1000), workers, ...
     head: { time, block: { timestamp: time }, silentMs: 0, refresh: async () => {} },
     isClosedToWorkers: async () => false,
     pipeline: { congested: false, submit },
-    balances: { hold: async () => () => {}, expectReturn: () => {}, dropReturn: () => {} },
+    balances: { expectReturn: () => {}, dropReturn: () => {} },
+    queue: {
+      enter: async () => PLACE_GONE,
+      again: async (_wanted: object, excluded: ReadonlySet<string>) => {
+        const worker = choose(excluded);
+        return worker === undefined ? null : placeAt(worker, dispatched);
+      },
+    },
     workers: {
-      reserve: () => () => {},
-      begin: () => ({ firstToken: () => {}, end: () => {} }),
+      candidates: () => [{}],
       report: () => {},
       reportSuccess: () => {},
       reportSpeed: () => {},

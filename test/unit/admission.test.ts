@@ -12,12 +12,16 @@ const model = { id: "m", number: 1, tier: "lite", creditsPerRequest: 8, creditsP
 const STAYS = new AbortController().signal;
 
 /** A wallet with so many credits asks about a text that must be counted. */
-function ask(free: number, { maxTokens = 100, count = async () => 1_000, inTime = null as number | null } = {}) {
+function ask(
+  free: number,
+  { maxTokens = 100, count = async () => 1_000, inTime = null as number | null, pauseMs = 0 } = {},
+) {
   const counted: string[] = [];
   const context = {
     operator: { id: 1, mayNotLock: null },
     head: { time: 1_800_000_000 },
-    workers: { candidates: () => [{}], isDeclared: () => true, mostTokens: () => inTime, largestWindow: () => null },
+    pauses: { take: () => pauseMs },
+    workers: { capable: () => [{}], isDeclared: () => true, mostTokens: () => inTime, largestWindow: () => null },
     times: { completion: 120 },
     balances: {
       current: async () => ({ free }),
@@ -94,6 +98,17 @@ it("refuses a text that is too long", async () => {
   });
 });
 
+it.each([
+  [0, {}],
+  [1, { code: "service_unavailable", details: { retry_after: 1 } }],
+  [1_001, { code: "service_unavailable", details: { retry_after: 2 } }],
+])(
+  "says when a wallet has its next turn whose requests failed at the models: after %i ms",
+  async (pauseMs, refusal) => {
+    expect(await ask(8, { pauseMs }).admitted.catch((error) => error)).toMatchObject(refusal);
+  },
+);
+
 it("says when to come back while too many texts wait to be counted", async () => {
   const count = () => Promise.reject(new TokenizerBusy());
   await expect(ask(8, { count }).admitted).rejects.toMatchObject({
@@ -111,7 +126,7 @@ it.each([
     hosts: () => Array(hosts).fill({}),
     isDeclared: (_model: number, needs: string[]) => needs.every((need) => declared.includes(need)),
     modelsWith: () => [],
-    candidates: () => [],
+    capable: () => [],
   };
   const context = { operator: { id: 1, mayNotLock: null }, workers } as unknown as JobContext;
   const request = { messages: [], response_format: { type: "json_object" as const } };

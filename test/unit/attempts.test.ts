@@ -1,36 +1,35 @@
 /** How workers are asked one after the other, and what stays of it when the gateway itself fails. */
 
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Hex } from "viem";
 import { describe, expect, it, vi } from "vitest";
 import { Answer } from "../../api/jobs/answer.ts";
 import { type AttemptInput, runAttempt } from "../../api/jobs/attempt.ts";
 import type { JobContext } from "../../api/jobs/context.ts";
 import { type DispatchEvents, WorkerFailure } from "../../api/jobs/worker-client.ts";
+import type { Dispatch } from "../../protocol/dispatch.ts";
 import { newJobId } from "../../protocol/job-id.ts";
-import { fakeGateway, MODEL as model } from "../support/fake-gateway.ts";
-import { runJob } from "./support/jobs.ts";
+import { fakeGateway, MODEL as model, placeAt, rowsInMemory, TIMES } from "../support/fake-gateway.ts";
+import { runJob, type SigningWorker, signingWorker } from "./support/jobs.ts";
 
 const request = { messages: [], max_tokens: 100 };
 const jobId = newJobId();
 
-/** A gateway with a worker for each attempt, all of which refuse; and what it told them, and of them. */
-function gateway(failure = new WorkerFailure("busy", "full", false)) {
+/** A gateway with so many workers, all of which refuse; and what it told them, and of them. */
+function gateway(failure = new WorkerFailure("draining", "no", false), most = Number.POSITIVE_INFINITY) {
   const asked: number[] = [];
   const reports: string[] = [];
   let outstanding = 0;
+  const dispatched = () => {
+    outstanding += 1;
+    const end = () => {
+      outstanding -= 1;
+    };
+    return { taken: () => {}, firstToken: () => {}, end };
+  };
   const context = fakeGateway({
+    choose: ({ size }) => (size < most ? { signer: `0x${size.toString(16).padStart(40, "0")}` } : undefined),
+    dispatched,
     workers: {
-      choose: (_model: number, _credits: number, excluded: Set<string>) => ({
-        signer: `0x${excluded.size.toString(16).padStart(40, "0")}`,
-      }),
-      begin: () => {
-        outstanding += 1;
-        const end = () => {
-          outstanding -= 1;
-        };
-        return { firstToken: () => {}, end };
-      },
       report: (_worker: string, { code }: { code: string }) => void reports.push(code),
     },
     client: {
@@ -40,13 +39,14 @@ function gateway(failure = new WorkerFailure("busy", "full", false)) {
       },
     },
   });
-  return { context, asked, reports, outstanding: () => outstanding };
+  return { context, asked, reports, dispatched, outstanding: () => outstanding };
 }
 
 /** One attempt at a worker of this context; its answer. */
 function attempt(context: object, number = 1, signal = new AbortController().signal, more: Partial<AttemptInput> = {}) {
   const answer = new Answer();
-  const input = { jobId, attempt: number, worker: { signer: `0x${"11".repeat(20)}` as Hex }, model, request, answer };
+  const place = placeAt({ signer: `0x${"11".repeat(20)}` });
+  const input = { jobId, attempt: number, place, model, request, answer };
   const rest = {
     signal,
     unwanted: new AbortController().signal,
@@ -59,10 +59,11 @@ function attempt(context: object, number = 1, signal = new AbortController().sig
 }
 
 it("a job that could not be signed for does not stay with its worker, nor is the worker to blame", async () => {
-  const { context, asked, reports, outstanding } = gateway();
+  const { context, asked, reports, dispatched, outstanding } = gateway();
   const sign = () => Promise.reject(new Error("no key"));
   const signless = { ...context, account: { ...context.account, sign } };
-  await expect(attempt(signless).result).rejects.toThrow("no key");
+  const place = placeAt({ signer: `0x${"11".repeat(20)}` }, dispatched);
+  await expect(attempt(signless, 1, undefined, { place }).result).rejects.toThrow("no key");
   expect([outstanding(), asked, reports]).toEqual([0, [], []]);
 });
 
@@ -141,13 +142,64 @@ it.each([
   expect(reports).toEqual(blamed);
 });
 
-it("a job that no worker's stake covers is refused before anything is locked", async () => {
-  const submit = () => expect.unreachable();
-  const context = fakeGateway({ workers: { reserve: () => null }, pipeline: { congested: false, submit } });
-  await expect(runJob(context).completed).rejects.toMatchObject({
-    code: "no_workers_available",
-    message: expect.stringMatching(/a job of 8 credits .* fewer max_tokens/),
+describe("a worker that has no room for a job after all", () => {
+  /** Runs a job at a gateway whose places are at these workers, one after the other; all but the last offer are refused as `busy`. */
+  async function run(...workers: string[]) {
+    const [offers, excluded]: [string[], string[][]] = [[], []];
+    const noted: object[] = [];
+    const time = Math.floor(Date.now() / 1000);
+    const keys = new Map(["a", "b"].map((name, at) => [name, signingWorker(at + 1)]));
+    const places = workers.map((name) => keys.get(name) as SigningWorker);
+    const { store, rows } = rowsInMemory(async (step, change) => void (step === "taken" && noted.push(change)));
+    const context = fakeGateway({
+      time,
+      choose: (without) => {
+        excluded.push([...without]);
+        return places[offers.length];
+      },
+      store,
+      rows,
+      client: {
+        dispatch: async (endpoint: string, { assignment }: Dispatch, events: DispatchEvents) => {
+          const worker = places.find((one) => one.endpoint === endpoint) as SigningWorker;
+          const name = [...keys].find(([, one]) => one === worker)?.[0];
+          offers.push(`${name}${assignment.attempt}`);
+          if (offers.length < places.length) throw new WorkerFailure("busy", "full", false);
+          events.acknowledged(await worker.acknowledge(assignment.jobId, assignment.attempt));
+          events.delta("Hi");
+          return worker.complete(assignment.jobId, "Hi", { completedAt: time, completionTokens: 1 });
+        },
+      },
+    });
+    await runJob(context).completed;
+    return { offers, excluded, noted };
+  }
+
+  it("gets it again as the same attempt, of which nothing is to be noted or acknowledged on chain", async () => {
+    const { offers, excluded, noted } = await run("a", "a", "a");
+    expect(offers).toEqual(["a1", "a1", "a1"]);
+    expect(excluded).toEqual([[], [], []]);
+    expect(noted).toEqual([]);
   });
+
+  it("stays one that may get it, and the next worker's is a later attempt", async () => {
+    const { offers, noted } = await run("a", "b", "b", "a");
+    expect(offers).toEqual(["a1", "b2", "b2", "a3"]);
+    expect(noted).toMatchObject([{ attempt: 2 }, { attempt: 3 }, { attempt: 3, acknowledged: true }]);
+  });
+});
+
+it("a locked job that finds no place before its time is over is refunded", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout"] });
+  try {
+    const again = (_wanted: object, _excluded: object, signal: AbortSignal) =>
+      new Promise((resolve) => signal.addEventListener("abort", () => resolve(null)));
+    const told = runJob(fakeGateway({ queue: { again } })).completed.catch((error) => error);
+    await vi.advanceTimersByTimeAsync((TIMES.completion + 30) * 1_000);
+    expect(await told).toMatchObject({ code: "job_timeout", status: 504 });
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 it("a job is offered 255 times at most: there is no number for another attempt", async () => {
@@ -161,16 +213,11 @@ describe("a request that fails at the model", () => {
   type Outcome = "sound" | "broken" | "slow";
   /**
    * Runs it at a gateway whose own tests of the models end so, one after the other; what was tested, and how often its wallet failed. `hosts`: one
-   * worker can be chosen of so many that host the model.
+   * worker can take the job of so many that host the model.
    */
   function run(failure: WorkerFailure, outcomes: readonly Outcome[] = ["sound"], hosts?: number) {
-    const { context, asked, reports } = gateway(failure);
-    const few = {
-      choose: (model: never, demand: never, excluded: Set<string>) =>
-        excluded.size > 0 ? undefined : context.workers.choose(model, demand, excluded),
-      hosts: () => Array(hosts),
-    };
-    const workers = { ...context.workers, ...(hosts !== undefined && few) };
+    const { context, asked, reports } = gateway(failure, hosts === undefined ? Number.POSITIVE_INFINITY : 1);
+    const workers = { ...context.workers, ...(hosts !== undefined && { hosts: () => Array(hosts) }) };
     const [tested, turns]: [string[], string[]] = [[], []];
     const test = async ({ signer }: { signer: string }) => {
       const outcome = outcomes[Math.min(tested.push(signer), outcomes.length) - 1];
@@ -194,7 +241,7 @@ describe("a request that fails at the model", () => {
 
   it.each([
     ["the only one of its model, and costs its wallet a turn", 1, 1],
-    ["the only one that is free, and costs no turn: one worker alone blames no wallet", 2, 0],
+    ["the only one that can take it, and costs no turn: one worker alone blames no wallet", 2, 0],
   ])("is its client's error after one worker, where that is %s", async (_, hosts, turnsLost) => {
     const { completed, asked, turns } = run(backend(), ["sound"], hosts);
     await expect(completed).rejects.toMatchObject({ code: "request_failed_at_model", status: 422 });
@@ -225,11 +272,14 @@ describe("a request that fails at the model", () => {
     }
   });
 
-  it.each(["unreachable", "busy", "not_locked", "draining"])("is not one that no worker took: %s", async (code) => {
-    const { completed, asked, tested } = run(backend(code));
-    await expect(completed).rejects.toMatchObject({ code: "no_workers_available" });
-    expect([asked.length, tested]).toEqual([255, []]);
-  });
+  it.each(["unreachable", "chain_unavailable", "not_locked", "draining"])(
+    "is not one that no worker took: %s",
+    async (code) => {
+      const { completed, asked, tested } = run(backend(code));
+      await expect(completed).rejects.toMatchObject({ code: "no_workers_available" });
+      expect([asked.length, tested]).toEqual([255, []]);
+    },
+  );
 
   it("is too long where two model servers do not hold it: agents shorten their history then", async () => {
     const { completed, asked, tested, turns } = run(backend("context_length_exceeded"));

@@ -34,7 +34,8 @@ async function headersOf(balance: { free: number } | null): Promise<Map<string, 
     account: gateway,
     pipeline: { congested: false, submit },
     balances: spending(balance),
-    workers: { candidates: () => [host], choose: () => host, mostTokens: () => null, largestWindow: () => null },
+    choose: () => host,
+    workers: { capable: () => [host], mostTokens: () => null, largestWindow: () => null },
     client: { dispatch },
   });
   await ask(jobs, { setHeader: (name: string, value: string) => headers.set(name, value), json: () => {} });

@@ -34,11 +34,11 @@ beforeEach(async () => {
     incidents: {},
     observations: new Observations(),
     metrics: {},
-    cover: { room: () => 1_000 },
+    cover: { whole: () => 1_000, room: () => 1_000, keep: () => () => {} },
     logger: pino({ level: "silent" }),
   };
   pool = new WorkerPool({ directory, client: { probe }, ...rest } as never, {
-    jobsPerWorker: 4,
+    startWithinMs: 5_000,
     misconductRestMs: 1_000,
   });
   await pool.start();
@@ -49,7 +49,7 @@ afterEach(() => {
 });
 
 const hosts = () => pool.hosts(MODEL).map(({ endpoint }) => endpoint);
-const chosen = (needs: Ability[] = []) => pool.choose(MODEL, { credits: 1, needs }, new Set())?.endpoint;
+const chosen = (needs: Ability[] = []) => pool.keep(MODEL, { credits: 1, needs })?.worker.endpoint;
 
 it("text generators answer for a model that nobody serves, and the model is known as demo text", () => {
   expect(hosts()).toEqual([generator.endpoint, other.endpoint]);

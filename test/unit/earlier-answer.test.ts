@@ -10,7 +10,7 @@ let row: object | null;
 let claimed: boolean;
 let reads: number;
 const context = {
-  times: { completion: 120, inclusion: 30, lock: 20 },
+  times: { completion: 120, inclusion: 30, queue: 30, lock: 20 },
   store: {
     find: async () => {
       reads += 1;
@@ -61,8 +61,8 @@ it("a request that gave its key free is not waited for", async () => {
   expect(await ask()).toBeNull();
 });
 
-it("a request that waits for credits and then for its lock, 20 s each, is not taken for one that ended", async () => {
-  const asked = ask(41_000);
+it("a request that waits 30 s for a place and 20 s for its lock is not taken for one that ended", async () => {
+  const asked = ask(51_000);
   await vi.advanceTimersByTimeAsync(18_000);
   row = settled;
   await vi.advanceTimersByTimeAsync(1_000);
@@ -70,7 +70,7 @@ it("a request that waits for credits and then for its lock, 20 s each, is not ta
 });
 
 it("a claim that is older than any lock, and has no job, is nobody's any more", async () => {
-  expect(await ask(60_500)).toBeNull();
+  expect(await ask(70_500)).toBeNull();
 });
 
 it("a request whose client left, or whose body was given up, waits no longer", async () => {
@@ -123,6 +123,6 @@ it("a repetition is sent to the job when that is not over in its time", async ()
   const job = { job_id: expect.stringMatching(/^job_/) };
   row = { jobId, state: "locked", failure: null };
   const late = expect(ask()).rejects.toMatchObject({ code: "conflict", details: job });
-  await vi.advanceTimersByTimeAsync(171_000);
+  await vi.advanceTimersByTimeAsync(201_000);
   await late;
 });

@@ -10,7 +10,7 @@ afterEach(() => void vi.useRealTimers());
 /** A run whose worker does what `worker` says, and whose lock is written when `write` resolves. Its promises, and what has resolved. */
 async function run(write: Promise<void>, worker: (events: DispatchEvents) => Promise<never>) {
   const context = fakeGateway({
-    workers: { choose: () => ({ signer: `0x${"11".repeat(20)}`, endpoint: "https://worker.example" }) },
+    choose: () => ({ signer: `0x${"11".repeat(20)}`, endpoint: "https://worker.example" }),
     client: { dispatch: (_endpoint: string, _body: object, handlers: DispatchEvents) => worker(handlers) },
     rows: { written: () => write },
   });

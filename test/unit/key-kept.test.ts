@@ -30,10 +30,9 @@ async function told(chain: Chain, earlier?: { state: string }): Promise<{ error:
     account: gateway,
     pipeline: { congested: false, submit },
     balances: spending(null),
+    choose: (excluded) => (excluded.has(host.signer) ? undefined : host),
     workers: {
-      candidates: () => [host],
-      choose: (_model: number, _credits: number, excluded: Set<string>) =>
-        excluded.has(host.signer) ? undefined : host,
+      capable: () => [host],
       mostTokens: () => null,
       largestWindow: () => null,
     },

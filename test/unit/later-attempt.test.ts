@@ -43,10 +43,7 @@ function context(): JobContext {
     time: lockedAt,
     account: gateway,
     pipeline: { congested: false, submit },
-    workers: {
-      choose: (_model: number, _credits: number, excluded: Set<string>) =>
-        [silent, honest].find(({ signer }) => !excluded.has(signer)),
-    },
+    choose: (excluded) => [silent, honest].find(({ signer }) => !excluded.has(signer)),
   });
 }
 
@@ -61,7 +58,7 @@ type Dispatching = (endpoint: string, body: Dispatch, events: DispatchEvents) =>
 const run = (dispatch: Dispatching) =>
   runJob({ ...context(), client: { dispatch } } as unknown as JobContext, { jobId });
 const firstRefuses: Dispatching = async (endpoint, body, events) => {
-  if (endpoint === silent.endpoint) throw new WorkerFailure("busy", "full", false);
+  if (endpoint === silent.endpoint) throw new WorkerFailure("draining", "stops", false);
   return answer(honest, body, events);
 };
 
@@ -101,7 +98,7 @@ it("whose acknowledgement the chain refuses is failed, and its hash never leaves
 
 it("whose worker has not signed that it took the job comes to nothing", async () => {
   const { completed } = run(async (endpoint, body, events) => {
-    if (endpoint === silent.endpoint) throw new WorkerFailure("busy", "full", false);
+    if (endpoint === silent.endpoint) throw new WorkerFailure("draining", "stops", false);
     return answer(honest, body, events, `0x${"11".repeat(64)}1b`);
   });
   await expect.poll(kinds).toEqual(["lock", "fail"]);

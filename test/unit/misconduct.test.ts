@@ -37,7 +37,8 @@ function run(text: string, completed: () => Promise<CompletedEvent>) {
   const context = fakeGateway({
     time: lockedAt,
     pipeline: { congested: false, submit },
-    workers: { choose: () => worker, report: (_worker: string, { code }: { code: string }) => reported.push(code) },
+    choose: () => worker,
+    workers: { report: (_worker: string, { code }: { code: string }) => reported.push(code) },
     client: { dispatch },
     ...rowsInMemory(async (step, change) => void (step === "answered" && Object.assign(stored, change))),
   });

@@ -44,7 +44,7 @@ beforeEach(async () => {
     metrics: { workerFailures: { inc() {} } },
     logger: pino({ level: "silent" }),
   };
-  pool = new WorkerPool(parts as never, { jobsPerWorker: 4, misconductRestMs: 1_000 });
+  pool = new WorkerPool(parts as never, { startWithinMs: 5_000, misconductRestMs: 1_000 });
   await pool.start();
 });
 afterEach(() => {
@@ -174,8 +174,8 @@ async function notedAfter(text: string): Promise<string[]> {
   };
   const context = fakeGateway({
     time,
+    choose: () => worker,
     workers: {
-      choose: () => worker,
       reportSuccess: () => void noted.push("success"),
       answeredEmpty: () => void noted.push("empty"),
     },

@@ -55,9 +55,8 @@ function process(dispatching: Dispatching) {
       refresh: async () => {},
     },
     pipeline: { congested: false, submit },
+    choose: (excluded) => (excluded.has(host.signer) ? undefined : host),
     workers: {
-      choose: (_model: number, _credits: number, excluded: Set<string>) =>
-        excluded.has(host.signer) ? undefined : host,
       registered: () => [host],
     },
     client: {

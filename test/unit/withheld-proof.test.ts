@@ -39,9 +39,8 @@ function context(status: number, workers: typeof hosts): JobContext {
     account: gateway,
     times: { ...TIMES, finalization: 100 },
     pipeline: { congested: false, submit },
+    choose: (excluded) => workers.find(({ signer }) => !excluded.has(signer)),
     workers: {
-      choose: (_model: number, _credits: number, excluded: Set<string>) =>
-        workers.find(({ signer }) => !excluded.has(signer)),
       registered: () => [],
       withholds: (worker: string) => void withheld.push(worker),
       released: () => {},

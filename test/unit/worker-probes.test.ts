@@ -18,6 +18,8 @@ let answers: Answer[];
 let abilities: Record<string, string[]>;
 let counting: Record<string, { by: "server"; window: number | null }> | undefined;
 let logged: Record<string, unknown>[];
+/** Credits that are kept for jobs. */
+let kept: number;
 
 async function probe() {
   switch (answers.shift() ?? "ok") {
@@ -26,7 +28,7 @@ async function probe() {
     case "refused":
       throw new Error("connect ECONNREFUSED");
     default:
-      return { status: "ok", worker: worker.signer, capacity: 4, abilities, counting };
+      return { status: "ok", worker: worker.signer, capacity: 4, queue_capacity: 16, abilities, counting };
   }
 }
 
@@ -42,9 +44,17 @@ async function start(list: Answer[] = []): Promise<void> {
     model: (id: string) => (id === listed.id ? listed : undefined),
     models: () => [listed],
   };
+  kept = 0;
+  const keep = () => {
+    kept += 1;
+    return () => {
+      kept -= 1;
+    };
+  };
   const parts = { directory, client: { probe } };
-  const rest = { incidents: {}, observations: new Observations(), metrics: {}, cover: { room: () => 1 }, logger };
-  pool = new WorkerPool({ ...parts, ...rest } as never, { jobsPerWorker: 4, misconductRestMs: 1_000 });
+  const cover = { whole: () => 1, room: () => 1 - kept, keep };
+  const rest = { incidents: {}, observations: new Observations(), metrics: {}, cover, logger };
+  pool = new WorkerPool({ ...parts, ...rest } as never, { startWithinMs: 5_000, misconductRestMs: 1_000 });
   await pool.start();
 }
 
@@ -131,18 +141,34 @@ it("knows whether a model's workers reason unasked", async () => {
 });
 
 it("keeps room for as many jobs as its workers' stakes cover, also where all come at once", () => {
-  const reserve = (credits = 1) => pool.reserve(MODEL, { credits, needs: [] });
-  expect(reserve(2)).toBeNull();
-  const leave = reserve();
-  expect([leave, reserve()]).toEqual([expect.any(Function), null]);
-  leave?.();
-  expect(reserve()).not.toBeNull();
+  const keep = (credits = 1) => pool.keep(MODEL, { credits, needs: [] });
+  const place = keep();
+  expect([place?.worker, place?.isOpen(), keep()]).toEqual([worker, true, null]);
+  place?.release();
+  place?.release();
+  expect(keep()).not.toBeNull();
   // It is busy, not gone.
   expect(isOffered()).toBe(true);
+  expect(pool.capable(MODEL, { credits: 1, needs: [] })).toEqual([worker]);
+  // Its stake covers no such job, whenever.
+  expect(pool.capable(MODEL, { credits: 2, needs: [] })).toEqual([]);
+});
+
+it("tells when a place becomes free: given back, by a job's end, or announced", async () => {
+  let freed = 0;
+  pool.onFreed(() => {
+    freed += 1;
+  });
+  const place = pool.keep(MODEL, { credits: 1, needs: [] });
+  expect(pool.freePlaces(MODEL)).toBe(7);
+  place?.release();
+  expect([freed, pool.freePlaces(MODEL)]).toEqual([1, 8]);
+  await probed(["ok"]);
+  expect(freed).toBe(2);
 });
 
 it("gives a job only to a worker that says that it can do it, and remembers who said so", async () => {
-  const chosen = (...needs: Ability[]) => pool.choose(MODEL, { credits: 1, needs }, new Set())?.signer;
+  const chosen = (...needs: Ability[]) => pool.candidates(MODEL, { credits: 1, needs })[0]?.signer;
   expect([chosen(), chosen("json_object")]).toEqual([worker.signer, worker.signer]);
   expect([chosen("reasoning"), chosen("json_object", "reasoning")]).toEqual([undefined, undefined]);
   expect([pool.abilities(MODEL), pool.modelsWith(["json_object"])]).toEqual([["json_object"], ["m"]]);

@@ -34,7 +34,7 @@ export const HEADERS: Record<string, ReturnType<typeof header>> = {
   "Retry-After": header("Seconds to wait before a repetition.", z.int().min(0)),
   "WWW-Authenticate": header("`Bearer`: how to send a key; with `error` when one was sent.", text),
   "Server-Timing": header(
-    "Milliseconds the request spent in `prepare`, `lock` (the chain) and `first-token`, and before a plain reply in `answer` (the rest of it), " +
+    "Milliseconds the request spent in `prepare`, `queue` (for a place at a worker), `lock` (the chain) and `first-token`, and before a plain reply in `answer` (the rest of it), " +
       "`record` (writing it down) and `settlement` (until its transaction is signed); not on replays.",
     text,
   ),

@@ -4,7 +4,6 @@ import type { Balances } from "../../../api/chain/balances.ts";
 import { RpcUnreachable } from "../../../api/chain/rpc.ts";
 import { batch, jobId, ScriptedNode, wallet } from "./scripted-node.ts";
 
-const WAIT_MS = 20_000;
 let node: ScriptedNode;
 let balances: Balances;
 beforeEach(async () => {
@@ -108,41 +107,29 @@ it("read for a request is not read for it again", async () => {
 });
 
 describe("credits that locks on their way will take", () => {
-  it("are waited for so long and no longer: a lock that comes later would outlive the claim on its request", async () => {
+  it("are not kept twice, and are gone once they are locked", async () => {
     await balances.read(wallet);
-    await balances.hold(wallet, 700, WAIT_MS);
-    expect(await balances.hold(wallet, 700, 20)).toBe("held");
-  });
-
-  it("are not kept twice: the next request waits for the first one's lock, and is refused if that took them", async () => {
-    await balances.read(wallet);
-    const release = (await balances.hold(wallet, 500, WAIT_MS)) as () => void;
-    let second: unknown = "waits";
-    const waiting = balances.hold(wallet, 500, WAIT_MS).then((kept) => {
-      second = kept;
-    });
-    expect(await balances.hold(wallet, 701, WAIT_MS)).toBeNull();
-    expect(await balances.hold(wallet, 200, WAIT_MS)).not.toBeNull();
-    expect(second).toBe("waits");
+    const release = balances.hold(wallet, 500) as () => void;
+    expect([balances.hold(wallet, 201), balances.hold(wallet, 701)]).toEqual(["held", null]);
+    expect(balances.hold(wallet, 200)).toBeTypeOf("function");
     balances.observe(batch(17, 1, "JobLocked", jobId, { free: 200, escrowed: 530 }));
     release();
-    await waiting;
-    expect(second).toBeNull();
+    expect(balances.hold(wallet, 500)).toBeNull();
   });
 
   it("are there again for the next one if the lock was refused", async () => {
     await balances.read(wallet);
-    const release = (await balances.hold(wallet, 700, WAIT_MS)) as () => void;
-    const waiting = balances.hold(wallet, 700, WAIT_MS);
+    const release = balances.hold(wallet, 700) as () => void;
+    expect(balances.hold(wallet, 1)).toBe("held");
     release();
-    expect(await waiting).not.toBeNull();
+    expect(balances.hold(wallet, 700)).toBeTypeOf("function");
   });
 });
 
 describe("locks of one wallet on their way", () => {
   /** How many of 200 are on their way at once. */
-  const sent = async () => {
-    const holds = await Promise.all(Array.from({ length: 200 }, () => balances.hold(wallet, 1, 20)));
+  const sent = () => {
+    const holds = Array.from({ length: 200 }, () => balances.hold(wallet, 1));
     const releases = holds.filter((kept) => typeof kept === "function");
     for (const release of releases) release();
     return releases.length;
@@ -159,25 +146,25 @@ describe("locks of one wallet on their way", () => {
   beforeEach(async () => void (await balances.read(wallet)));
 
   it("are few while nothing is known of it, and more with each that is mined", async () => {
-    const first = await sent();
+    const first = sent();
     expect(first).toBeLessThan(50);
     for (let i = 0; i < first; i++) locked();
-    expect(await sent()).toBe(3 * first);
+    expect(sent()).toBe(3 * first);
   });
 
   it.each(["Ledger_InsufficientCredits", "Limits_Frozen", "Job_NotAuthorized", "Job_OperatorNotChosen"])(
     "are one at a time once the wallet made some fail at the gateway's cost: %s",
     async (name) => {
       refused(name);
-      expect(await sent()).toBe(1);
+      expect(sent()).toBe(1);
       locked();
-      expect(await sent()).toBe(3);
+      expect(sent()).toBe(3);
     },
   );
 
   it("are no fewer after a refusal that was not the wallet's doing", async () => {
-    const first = await sent();
+    const first = sent();
     refused("Ledger_Paused");
-    expect(await sent()).toBe(first);
+    expect(sent()).toBe(first);
   });
 });

@@ -10,7 +10,7 @@ import { answerHash } from "../../../protocol/answer-hash.ts";
 import { jobDigests } from "../../../protocol/digests.ts";
 import { newJobId } from "../../../protocol/job-id.ts";
 import { signingAccount } from "../../../shared/secp256k1.ts";
-import { ESCROW, MODEL } from "../../support/fake-gateway.ts";
+import { ESCROW, MODEL, PLACE_GONE } from "../../support/fake-gateway.ts";
 
 const digests = jobDigests(1, ESCROW);
 
@@ -35,7 +35,6 @@ export type SigningWorker = ReturnType<typeof signingWorker>;
 /** What the balances of a `fakeGateway` say of a wallet that may spend a thousand credits; `known` after its lock. */
 export const spending = (known: { free: number } | null) => ({
   current: async () => ({ free: 1_000 }),
-  hold: async () => () => {},
   terms: () => ({ frozen: false, dailyLimit: null, operator: 1, authorized: false }),
   known: () => known,
   expectReturn: () => {},
@@ -65,7 +64,7 @@ export function ask(jobs: JobContext, response: object, headers: object = {}, id
 export function runJob(context: JobContext, more: object = {}): JobRun {
   const request = { messages: [], max_tokens: 100 };
   const job = { jobId: newJobId(), wallet: context.account.address, model: MODEL, request, credits: 8 };
-  const rest = { authorization: null, claimedUntil: null, timings: new Timings() };
+  const rest = { authorization: null, claimedUntil: null, admission: PLACE_GONE, timings: new Timings() };
   return new JobRun(context, { ...job, ...rest, ...more } as never);
 }
 

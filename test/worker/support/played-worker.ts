@@ -34,7 +34,8 @@ export class PlayedWorker {
   readonly #server = createServer((request, response) => {
     if (request.url === "/healthz") {
       // It plays beside generators: as a model it would end their work.
-      response.end(JSON.stringify({ status: "ok", worker: this.account.address, demo: true }));
+      const places = { capacity: 32, queue_capacity: 64, in_flight: 0, queued: 0 };
+      response.end(JSON.stringify({ status: "ok", worker: this.account.address, demo: true, ...places }));
       return;
     }
     if (request.url === "/jobs/end") {

@@ -22,7 +22,7 @@ function serve<W extends string>(
     const { health, ms } = pool[worker];
     const job = health.begin(now);
     job.firstToken(now + ms);
-    job.end();
+    job.end(now + ms);
   }
   return jobs;
 }

@@ -19,7 +19,7 @@ function observed(ms: number): WorkerHealth {
 function finish(health: WorkerHealth, ms: number): void {
   const job = health.begin(NOW - ms);
   job.firstToken(NOW);
-  job.end();
+  job.end(NOW);
 }
 
 describe("a worker's score", () => {
@@ -110,40 +110,91 @@ describe("a worker that says no", () => {
     expect([health.isOffered(MODEL, NOW), health.isOffered(2, NOW)]).toEqual([false, true]);
     expect(health.isOffered(MODEL, NOW + 60_000)).toBe(true);
   });
+});
 
-  it("because it is full is asked last for a moment, and while it has as many jobs as it runs", () => {
-    const health = healthy();
-    health.full(NOW);
-    expect([health.isFull(NOW + 999), health.isFull(NOW + 1_000)]).toEqual([true, false]);
-    health.capacity = 1;
-    const job = health.begin(NOW);
-    expect(health.isFull(NOW + 1_000)).toBe(true);
-    job.end();
-    job.end();
-    expect([health.isFull(NOW + 1_000), health.outstanding]).toEqual([false, 0]);
+const SOON_MS = 5_000;
+/** A worker that announces so many places. */
+function announcing(running: number, waiting: number, taken = 0): WorkerHealth {
+  const health = healthy();
+  health.probed()({ running, waiting, taken });
+  return health;
+}
+const begin = (health: WorkerHealth, count: number) => Array.from({ length: count }, () => health.begin(NOW));
+/** Runs a job that takes so long from its start to its end. */
+function run(health: WorkerHealth, ms: number): void {
+  const job = health.begin(NOW - ms);
+  job.taken(NOW - ms);
+  job.end(NOW);
+}
+
+describe("the free places of a worker", () => {
+  it("are one where it announces nothing", () => {
+    expect(healthy().free(NOW, SOON_MS)).toBe(1);
   });
 
-  it("because it is full, time after time with no job finished, rests like one that fails: each no costs a lock", () => {
-    const health = healthy();
-    const rests: number[] = [];
+  it.each([
+    ["those that run, and one more round before a job has shown how long it takes", 8, 64, null, 16],
+    ["all in its queue, where that is emptied in time", 8, 64, 100, 72],
+    ["as many in its queue as start in time", 8, 64, 10_000, 12],
+    ["only those that run, where nothing in its queue starts in time", 8, 64, 60_000, 8],
+    ["no more than it announces", 8, 2, 100, 10],
+  ])("are %s", (_what, running, waiting, ms, expected) => {
+    const health = announcing(running, waiting);
+    if (ms !== null) run(health, ms);
+    expect(health.free(NOW, SOON_MS)).toBe(expected);
+  });
+
+  it("are fewer by jobs that it has, those that are kept for one, and others' jobs", () => {
+    const health = announcing(8, 8, 3);
+    expect(health.free(NOW, SOON_MS)).toBe(13);
+    begin(health, 4);
+    const release = health.keep();
+    expect(health.free(NOW, SOON_MS)).toBe(8);
+    release();
+    expect(health.free(NOW, SOON_MS)).toBe(9);
+    begin(health, 20);
+    expect(health.free(NOW, SOON_MS)).toBe(0);
+  });
+
+  it("do not count a job of the gateway's own twice that is on its way there or back", () => {
+    const health = announcing(8, 8);
+    const [early] = begin(health, 2);
+    const announced = health.probed();
+    begin(health, 3);
+    early?.end(NOW);
+    // The worker counted all five, and one of another gateway.
+    announced({ running: 8, waiting: 8, taken: 6 });
+    expect(health.free(NOW, SOON_MS)).toBe(16 - 1 - 4);
+  });
+
+  it("are none for a while after it refused a job for want of room, longer each time in a row", () => {
+    const health = announcing(8, 8);
+    const pauses: number[] = [];
     let now = NOW;
-    for (let time = 0; time < 9; time++) {
-      // What is refused together is one no.
+    for (let time = 0; time < 6; time++) {
+      // What is refused together is one refusal.
       for (let n = 0; n < 5; n++) health.full(now);
       const begun = now;
-      now += 1_000;
-      while (!health.isOffered(MODEL, now)) now += 500;
-      rests.push((now - begun) / 1_000);
+      while (health.free(now, SOON_MS) === 0) now += 500;
+      pauses.push((now - begun) / 1_000);
     }
-    expect(rests).toEqual([1, 1, 2, 4, 8, 16, 32, 60, 60]);
+    expect(pauses).toEqual([1, 2, 4, 8, 8, 8]);
+    // It is busy, not gone.
+    expect(health.isOffered(MODEL, NOW)).toBe(true);
+    health.succeeded();
+    health.full(now);
+    expect([health.free(now + 999, SOON_MS), health.free(now + 1_000, SOON_MS)]).toEqual([0, 16]);
   });
 
-  it("because it is full, and finishes jobs in between, never rests", () => {
-    const health = healthy();
-    for (let now = NOW; now < NOW + 60_000; now += 2_000) {
-      health.full(now);
-      expect(health.isOffered(MODEL, now)).toBe(true);
-      health.succeeded();
-    }
+  it("are there again at once when a job ends that it had taken, not one that it refused", () => {
+    const health = announcing(8, 8);
+    const [taken, refused] = begin(health, 2) as [ReturnType<typeof health.begin>, ReturnType<typeof health.begin>];
+    taken.taken(NOW);
+    health.full(NOW);
+    refused.end(NOW);
+    expect(health.free(NOW, SOON_MS)).toBe(0);
+    taken.end(NOW);
+    taken.end(NOW);
+    expect(health.free(NOW, SOON_MS)).toBe(72 - 56);
   });
 });

@@ -1,0 +1,234 @@
+/**
+ * Where requests wait for a place at a worker: one queue a model. A request waits before its credits are locked, in turns between wallets, for
+ * `QUEUE_SECONDS` at most. A locked job that its worker had no room for waits in front of them all, as long as its own time allows.
+ */
+import type { Address } from "viem";
+import type { Balances } from "../chain/balances.ts";
+import type { Model } from "../chain/directory.ts";
+import type { Pipeline } from "../chain/pipeline.ts";
+import { type ApiError, unavailable } from "../errors.ts";
+import type { Metrics } from "../observe/metrics.ts";
+import { insufficientCredits, noPlace, noWorkers } from "./refusals.ts";
+import { QueuePace, TurnQueue } from "./turn-queue.ts";
+import type { Demand, Place, WorkerPool } from "./worker-pool.ts";
+
+/** Requests that wait for places of one model. The bytes of all of them are bounded with the bodies that they came in (api/routes/json-body.ts). */
+const MOST_WAITING = 10_000;
+/** Some changes nobody tells of: the chain has room again, or a worker's rest is over. */
+const LOOK_MS = 250;
+
+/** A request or a job that waits. */
+type Wanted = Demand & { wallet: Address; model: Pick<Model, "number" | "id" | "tier"> };
+
+/** What is kept for a request: a place at a worker, and its wallet's credits until `lockEnded` is called. */
+export type Admission = { place: Place; lockEnded: () => void };
+
+type Parts = {
+  workers: Pick<WorkerPool, "capable" | "freePlaces" | "keep" | "onFreed" | "requestEnded">;
+  balances: Pick<Balances, "hold" | "known">;
+  pipeline: Pick<Pipeline, "congested">;
+  metrics: Pick<Metrics, "queueSeconds" | "queueRefusals">;
+};
+
+/** Demands for which one look at a queue found no place: others like them need not be tried. */
+type Tried = Set<string>;
+
+/** `take`: what it waits for; null while that is not there. `crowdedOut`: the queue is full. */
+type Waiter<T> = { wallet: string; isFirst: boolean; take: (tried: Tried) => T | null; crowdedOut: () => void };
+/** `serve`: takes what it waits for, and ends its wait; false while that is not there. */
+type Entry = Omit<Waiter<never>, "take"> & { serve: (tried: Tried) => boolean };
+
+type ModelQueue = { turns: TurnQueue<Entry>; pace: QueuePace };
+
+export class PlaceQueue {
+  readonly #parts: Parts;
+  readonly #seconds: number;
+  readonly #most: number;
+  /** By model number. */
+  readonly #queues = new Map<number, ModelQueue>();
+  readonly #closing = new AbortController();
+  #timer: NodeJS.Timeout | undefined;
+  #soon: NodeJS.Immediate | undefined;
+
+  /** `seconds`: how long a request waits at most. `most`: requests that wait for one model. */
+  constructor(parts: Parts, { seconds, most = MOST_WAITING }: { seconds: number; most?: number }) {
+    this.#parts = parts;
+    this.#seconds = seconds;
+    this.#most = most;
+    parts.workers.onFreed(() => this.#lookSoon());
+  }
+
+  /** Requests and jobs that wait, by model number. */
+  get waiting(): Record<string, number> {
+    return Object.fromEntries([...this.#queues].map(([model, { turns }]) => [model, turns.size]));
+  }
+
+  /**
+   * Waits for a place at a worker, and for credits of the wallet that no other lock holds. Rejects with the client's error: at once where no worker
+   * could do the job or the queue is full, else when the time is over. Rejects with the reason of `signal` when its client leaves.
+   */
+  async enter(wanted: Wanted, signal: AbortSignal): Promise<Admission> {
+    const { workers, metrics } = this.#parts;
+    const { wallet, model, credits } = wanted;
+    if (workers.capable(model.number, wanted).length === 0) throw noWorkers(model, credits);
+    const queue = this.#queueOf(model.number);
+    let isHeld = false;
+    const take = (tried: Tried): Admission | null => {
+      const kept = this.#keep(wanted, tried);
+      isHeld = kept === "held";
+      if (kept === null || kept === "held") return null;
+      queue.pace.served(Date.now());
+      return kept;
+    };
+    const since = performance.now();
+    const labels = { model: String(model.number) };
+    const refused = new AbortController();
+    const refuse = (reason: "full" | "late", waited: number): void => {
+      metrics.queueRefusals.inc({ ...labels, reason });
+      const error = this.#refusal(wanted, queue, { isHeld, waited });
+      if (error.code === "no_workers_available") workers.requestEnded(model.number, false);
+      refused.abort(error);
+    };
+    const late = setTimeout(() => refuse("late", this.#seconds), this.#seconds * 1000);
+    const leave = () => metrics.queueRefusals.inc({ ...labels, reason: "left" });
+    signal.addEventListener("abort", leave, { once: true });
+    try {
+      const waiter = { wallet: wallet.toLowerCase(), isFirst: false, take, crowdedOut: () => refuse("full", 0) };
+      return await this.#wait(queue, waiter, AbortSignal.any([signal, refused.signal, this.#closing.signal]));
+    } finally {
+      clearTimeout(late);
+      signal.removeEventListener("abort", leave);
+      metrics.queueSeconds.observe(labels, (performance.now() - since) / 1000);
+    }
+  }
+
+  /**
+   * Waits with a locked job for a place at a worker that is not in `excluded`, in front of all requests. Resolves with null where no other worker
+   * could take the job, and when `signal` aborts. Never rejects.
+   */
+  async again(
+    { wallet, model, ...demand }: Wanted,
+    excluded: ReadonlySet<string>,
+    signal: AbortSignal,
+  ): Promise<Place | null> {
+    const { workers } = this.#parts;
+    const take = (): { place: Place | null } | null => {
+      const place = workers.keep(model.number, demand, excluded);
+      return place !== null || workers.capable(model.number, demand, excluded).length === 0 ? { place } : null;
+    };
+    const waiter = { wallet: wallet.toLowerCase(), isFirst: true, take, crowdedOut: () => {} };
+    const nobody = () => ({ place: null });
+    return (await this.#wait(this.#queueOf(model.number), waiter, signal).catch(nobody)).place;
+  }
+
+  /** Ends the waits of requests that have no lock: the gateway stops. */
+  close(): void {
+    this.#closing.abort(unavailable("This gateway is stopping; retry the request.", 1));
+  }
+
+  async #wait<T extends object>(queue: ModelQueue, waiter: Waiter<T>, ends: AbortSignal): Promise<T> {
+    ends.throwIfAborted();
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    const { take, ...rest } = waiter;
+    const serve = (tried: Tried): boolean => {
+      try {
+        const taken = take(tried);
+        if (taken === null) return false;
+        resolve(taken);
+      } catch (error) {
+        reject(error);
+      }
+      return true;
+    };
+    const entry: Entry = { ...rest, serve };
+    const leave = () => reject(ends.reason);
+    ends.addEventListener("abort", leave, { once: true });
+    try {
+      queue.turns.add(entry)?.crowdedOut();
+      this.#look();
+      return await promise;
+    } finally {
+      ends.removeEventListener("abort", leave);
+      queue.turns.delete(entry);
+    }
+  }
+
+  /** Keeps a place and credits for a request. `held`: other locks hold the credits. Throws `insufficient_credits`. */
+  #keep(wanted: Wanted, tried: Tried): Admission | "held" | null {
+    const { workers, balances } = this.#parts;
+    const { wallet, model, credits, needs } = wanted;
+    const demand = `${credits} ${needs}`;
+    if (tried.has(demand)) return null;
+    const release = balances.hold(wallet, credits);
+    if (release === null) throw insufficientCredits(balances.known(wallet)?.free ?? 0, credits, model);
+    if (release === "held") return "held";
+    const place = workers.keep(model.number, wanted);
+    if (place === null) {
+      release();
+      tried.add(demand);
+      return null;
+    }
+    const lockEnded = () => {
+      release();
+      this.#lookSoon();
+    };
+    return { place, lockEnded };
+  }
+
+  /** Serves all that can be served now, model after model: they may share workers. */
+  #look(): void {
+    const queues = [...this.#queues].map(([model, queue]) => ({ model, queue, tried: new Set<string>() }));
+    while (queues.filter(({ model, queue, tried }) => this.#serveOne(model, queue, tried)).length > 0);
+    const isEmpty = queues.every(({ queue }) => queue.turns.size === 0);
+    if (isEmpty) {
+      clearInterval(this.#timer);
+      this.#timer = undefined;
+    } else this.#timer ??= setInterval(() => this.#look(), LOOK_MS).unref();
+  }
+
+  #serveOne(model: number, { turns }: ModelQueue, tried: Tried): boolean {
+    if (turns.size === 0) return false;
+    if (turns.nextReturned((one) => one.serve(tried)) !== undefined) return true;
+    // A locked job that waits is to have the place that it was promised before a new lock is sent.
+    const mayLock = !this.#parts.pipeline.congested && this.#parts.workers.freePlaces(model) > turns.returned;
+    return mayLock && turns.nextInTurn((one) => one.serve(tried)) !== undefined;
+  }
+
+  /** Of many changes at once, one look takes notice. */
+  #lookSoon(): void {
+    this.#soon ??= setImmediate(() => {
+      this.#soon = undefined;
+      this.#look();
+    });
+  }
+
+  #queueOf(model: number): ModelQueue {
+    const known = this.#queues.get(model);
+    if (known !== undefined) return known;
+    const queue = { turns: new TurnQueue<Entry>(this.#most), pace: new QueuePace() };
+    this.#queues.set(model, queue);
+    return queue;
+  }
+
+  #refusal(
+    { model, credits }: Wanted,
+    { turns, pace }: ModelQueue,
+    { isHeld, waited }: { isHeld: boolean; waited: number },
+  ): ApiError {
+    if (isHeld) {
+      return unavailable(
+        "The wallet's other requests hold its credits until the chain has their locks; retry in a few seconds.",
+        5,
+      );
+    }
+    if (this.#parts.pipeline.congested) {
+      return unavailable("Too many jobs wait for the settlement chain; retry in a few seconds.", 5);
+    }
+    return noPlace(model, {
+      waited,
+      retryAfter: pace.secondsFor(turns.size, Date.now()),
+      // With places, what lacks is cover for so many credits.
+      credits: this.#parts.workers.freePlaces(model.number) > 0 ? credits : null,
+    });
+  }
+}
