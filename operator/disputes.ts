@@ -2,6 +2,7 @@
  * What arbiters do. An operator opens a dispute for any hash that a client names, so most can be noise. The gateway's signed statement of what it
  * sent (protocol/delivery.ts) refutes those that rest on a client's word alone. All others are for a person to read.
  */
+import { Argument } from "@commander-js/extra-typings";
 import { type Address, type Hex, isAddressEqual, parseEventLogs } from "viem";
 import { type Delivery, whyRead } from "../protocol/delivery.ts";
 import { toApiJobId } from "../protocol/job-id.ts";
@@ -9,33 +10,49 @@ import { Ruling } from "../protocol/job-status.ts";
 import { readEvents, readSigners } from "../scripts/deploy/contracts.ts";
 import { deliveryIn } from "../verify/calls.ts";
 import { isBefore } from "../verify/events.ts";
-import { type Command, command } from "./command.ts";
+import { type Group, jobId, jobIds } from "./command.ts";
 import { call, iso, type Operator, OperatorError, type Output, submit } from "./operator.ts";
 
 /** Rulings as an arbiter names them, in the order of `Ruling` from 1. */
-const RULINGS = ["worker-at-fault", "gateway-at-fault", "rejected"];
-const numberOf = (ruling: string): number => RULINGS.indexOf(ruling) + 1;
+const RULINGS = ["worker-at-fault", "gateway-at-fault", "rejected"] as const;
+type RulingName = (typeof RULINGS)[number];
+const numberOf = (ruling: RulingName): number => RULINGS.indexOf(ruling) + 1;
 /** Disputes that one transaction rejects: a vote that rules costs up to 106,000 gas, and a transaction may use 16.7 million (EIP-7825). */
 const MOST = 150;
 /** A transaction is mined within this time. One dispute that ends before would void all votes of the batch. */
 const MINED_SECONDS = 120;
 
-export const DISPUTES: readonly Command[] = [
-  command("disputes list", "open disputes with votes and deadlines, and which ones a gateway's statement refutes", {
-    show: listDisputes,
-  }),
-  command("disputes vote <job id> worker-at-fault|gateway-at-fault|rejected", "arbiter: votes", {
-    send: ({ panel }, { "job id": id, choice }) =>
-      call(panel, "vote", [id, numberOf(choice)], `Vote ${choice} on the dispute of ${toApiJobId(id)}`),
-  }),
-  command("disputes reject <job id>…", "arbiter: rejects several at once, all or none", {
-    send: ({ panel }, { ids }) => rejection(panel, ids, `the disputes of ${ids.map(toApiJobId).join(", ")}`),
-  }),
-  command("disputes reject-refuted", "arbiter: rejects all refuted ones in one transaction", { show: rejectRefuted }),
-  command("disputes expire <job id>", "ends one that the arbiters left; anyone can", {
-    send: ({ escrow }, { "job id": id }) => call(escrow, "expire", [id], `Expire the dispute of ${toApiJobId(id)}`),
-  }),
-];
+export const disputes: Group = (program, { show, send }) => {
+  const group = program.command("disputes").description("open disputes");
+  group
+    .command("list")
+    .description("open disputes with votes and deadlines, and which ones a gateway's statement refutes")
+    .action(show(listDisputes));
+  group
+    .command("vote")
+    .description("arbiter: votes")
+    .argument("<job id>", "the disputed job", jobId)
+    .addArgument(new Argument("<ruling>", "the vote").choices(RULINGS))
+    .action(
+      send(({ panel }, id, ruling) =>
+        call(panel, "vote", [id, numberOf(ruling)], `Vote ${ruling} on the dispute of ${toApiJobId(id)}`),
+      ),
+    );
+  group
+    .command("reject")
+    .description("arbiter: rejects several at once, all or none")
+    .argument("<job id...>", "the disputed jobs", jobIds)
+    .action(send(({ panel }, ids) => rejection(panel, ids, `the disputes of ${ids.map(toApiJobId).join(", ")}`)));
+  group
+    .command("reject-refuted")
+    .description("arbiter: rejects all refuted ones in one transaction")
+    .action(show(rejectRefuted));
+  group
+    .command("expire")
+    .description("ends one that the arbiters left; anyone can")
+    .argument("<job id>", "the disputed job", jobId)
+    .action(send(({ escrow }, id) => call(escrow, "expire", [id], `Expire the dispute of ${toApiJobId(id)}`)));
+};
 
 const rejection = (panel: Operator["panel"], ids: readonly Hex[], which: string) =>
   call(panel, "voteMany", [ids, Ruling.Rejected], `Vote rejected on ${which}`);

@@ -1,7 +1,7 @@
 /** What a job earns its operator, and what its settlement costs. */
 import { formatGwei } from "viem";
 import { tierName } from "../protocol/tiers.ts";
-import { type Command, command } from "./command.ts";
+import { type Group, whole } from "./command.ts";
 import { readModels } from "./governance.ts";
 import type { Operator } from "./operator.ts";
 
@@ -28,18 +28,21 @@ export function breakEven(earned: bigint, gas: bigint, etherPrice: bigint): bigi
   return (earned * ETHER) / (gas * etherPrice * CREDITS * MILLI);
 }
 
-export const ECONOMICS: readonly Command[] = [
-  command(
-    "economics show --ether-price N [--gas-price WEI]",
-    "what a job earns its operator and what its settlement costs, by model and batch; N: price of the chain's currency in stablecoins",
-    {
-      show: async (operator, given) => {
-        const json = await read(operator, given["ether-price"], given["gas-price"]);
+export const economics: Group = (program, { show }) => {
+  program
+    .command("economics")
+    .description("what jobs earn")
+    .command("show")
+    .description("what a job earns its operator and what its settlement costs, by model and batch")
+    .requiredOption("--ether-price <N>", "price of the chain's currency in stablecoins", whole(1, 10_000_000))
+    .option("--gas-price <WEI>", "price of gas (default: the node's)", whole(0, 1e14))
+    .action(
+      show(async (operator, { etherPrice, gasPrice }) => {
+        const json = await read(operator, etherPrice, gasPrice === undefined ? undefined : BigInt(gasPrice));
         return { text: asText(json), json };
-      },
-    },
-  ),
-];
+      }),
+    );
+};
 
 async function read(operator: Operator, etherPrice: number, given?: bigint) {
   const [models, feeBps, gasPrice] = await Promise.all([

@@ -1,56 +1,76 @@
 /** What the protocol's people decide: the catalog, votes, the treasury and the pause. */
+import { Argument, Option } from "@commander-js/extra-typings";
 import { type Address, keccak256, toBytes } from "viem";
 import { toApiJobId } from "../protocol/job-id.ts";
 import { TIERS, tierName } from "../protocol/tiers.ts";
 import { readEvents } from "../scripts/deploy/contracts.ts";
-import { type Command, command } from "./command.ts";
+import { address, type Group, jobId, list, time, units, whole } from "./command.ts";
 import { PROPOSAL_STATES } from "./governor-errors.ts";
 import { type Call, call, iso, type Operator, OperatorError, type Output } from "./operator.ts";
 
-export const MODELS: readonly Command[] = [
-  command("models list", "the catalog, with announced prices and ends", { show: listModels }),
-  command(
-    "models propose-add <id> --parameters P --owned-by O --tier T --per-request N --per-1k N --context-window N",
-    "vote: lists a model",
-    {
-      propose: ({ catalog }, given) => {
-        const { id, parameters } = given;
-        const prices = { creditsPerRequest: given["per-request"], creditsPer1kTokens: given["per-1k"] };
-        const tier = TIERS.indexOf(given.tier);
-        const listed = { id, parameters, ownedBy: given["owned-by"], tier, ...prices };
-        return call(catalog, "list", [{ ...listed, contextWindow: given["context-window"] }], `List model ${id}`);
-      },
-    },
-  ),
-  command("models propose-prices <id> --per-request N --per-1k N", "vote: announces prices", {
-    propose: async (operator, { id, "per-request": request, "per-1k": tokens }) => {
-      const { number } = await readModel(operator, id);
-      const what = `Price of ${id}: ${request} a request, ${tokens} per 1,000 tokens`;
-      return call(operator.catalog, "schedulePrices", [number, request, tokens], what);
-    },
-  }),
-  command("models propose-retire <id> --at TIME", "vote: ends a model, with its notice", {
-    propose: async (operator, { id, at }) => {
-      const { number } = await readModel(operator, id);
-      const { client, catalog, governor, timelock } = operator;
-      // The notice counts from the execution, which is a vote and a timelock away.
-      const waits = await Promise.all([
-        catalog.read.retirementNotice(),
-        governor.read.votingDelay(),
-        governor.read.votingPeriod(),
-        timelock.read.getMinDelay(),
-        client.getBlock().then(({ timestamp }) => timestamp),
-      ]);
-      const earliest = waits.map(Number).reduce((a, b) => a + b, 0);
-      if (at < earliest) {
-        throw new OperatorError(
-          `--at ${iso(at)} is too early: vote, timelock and notice take until ${iso(earliest)} at the soonest`,
-        );
-      }
-      return call(catalog, "scheduleRetirement", [number, at], `Retire ${id} at ${iso(at)}`);
-    },
-  }),
-];
+/** Prices of a model, in credits. */
+const price = whole(1, 65_535);
+
+export const models: Group = (program, { show, propose }) => {
+  const group = program.command("models").description("the catalog");
+  group.command("list").description("the catalog, with announced prices and ends").action(show(listModels));
+  group
+    .command("propose-add")
+    .description("vote: lists a model")
+    .argument("<id>", "id of the model in the API")
+    .requiredOption("--parameters <P>", "size of the model, e.g. 8B")
+    .requiredOption("--owned-by <O>", "who made the model")
+    .addOption(new Option("--tier <T>", "tier of the model").choices(TIERS).makeOptionMandatory())
+    .requiredOption("--per-request <N>", "credits for a request", price)
+    .requiredOption("--per-1k <N>", "credits for 1,000 tokens", price)
+    .requiredOption("--context-window <N>", "tokens that prompt and answer may have", whole(1, 2 ** 32 - 1))
+    .action(
+      propose(({ catalog }, id, { tier, perRequest, per1k, ...options }) => {
+        const prices = { creditsPerRequest: perRequest, creditsPer1kTokens: per1k };
+        const listing = { id, ...options, tier: TIERS.indexOf(tier), ...prices };
+        return call(catalog, "list", [listing], `List model ${id}`);
+      }),
+    );
+  group
+    .command("propose-prices")
+    .description("vote: announces prices")
+    .argument("<id>", "id of the model in the API")
+    .requiredOption("--per-request <N>", "credits for a request", price)
+    .requiredOption("--per-1k <N>", "credits for 1,000 tokens", price)
+    .action(
+      propose(async (operator, id, { perRequest, per1k }) => {
+        const { number } = await readModel(operator, id);
+        const what = `Price of ${id}: ${perRequest} a request, ${per1k} per 1,000 tokens`;
+        return call(operator.catalog, "schedulePrices", [number, perRequest, per1k], what);
+      }),
+    );
+  group
+    .command("propose-retire")
+    .description("vote: ends a model, with its notice")
+    .argument("<id>", "id of the model in the API")
+    .requiredOption("--at <TIME>", "when it ends, e.g. 2030-01-31T12:00:00Z", time)
+    .action(propose((operator, id, { at }) => retirement(operator, id, at)));
+};
+
+async function retirement(operator: Operator, id: string, at: number): Promise<Call> {
+  const { number } = await readModel(operator, id);
+  const { client, catalog, governor, timelock } = operator;
+  // The notice counts from the execution, which is a vote and a timelock away.
+  const waits = await Promise.all([
+    catalog.read.retirementNotice(),
+    governor.read.votingDelay(),
+    governor.read.votingPeriod(),
+    timelock.read.getMinDelay(),
+    client.getBlock().then(({ timestamp }) => timestamp),
+  ]);
+  const earliest = waits.map(Number).reduce((a, b) => a + b, 0);
+  if (at < earliest) {
+    throw new OperatorError(
+      `--at ${iso(at)} is too early: vote, timelock and notice take until ${iso(earliest)} at the soonest`,
+    );
+  }
+  return call(catalog, "scheduleRetirement", [number, at], `Retire ${id} at ${iso(at)}`);
+}
 
 export async function readModels({ catalog }: Operator) {
   const count = await catalog.read.modelCount();
@@ -91,45 +111,61 @@ async function listModels(operator: Operator): Promise<Output> {
   return { text: text.join("\n"), json };
 }
 
-const SUPPORT = ["against", "for", "abstain"];
+const SUPPORT = ["against", "for", "abstain"] as const;
 
-export const PROPOSALS: readonly Command[] = [
-  command("proposals list", "governance proposals, their state and what comes next", {
-    show: async (operator) => {
-      const proposals = await readProposals(operator);
-      const json = await Promise.all(proposals.map((proposal) => describeProposal(operator, proposal)));
-      const text = json.map(
-        (row) => `${row.state.padEnd(10)} ${row.id}  ${row.description}${row.next ? ` (${row.next})` : ""}`,
-      );
-      return { text: text.join("\n") || "no proposals", json };
-    },
-  }),
-  command("proposals delegate", "makes one's own SVC count as votes", {
-    send: ({ serviceToken, wallet }) => {
-      const { address } = wallet.account;
-      return call(serviceToken, "delegate", [address], `Vote with the SVC of ${address}`);
-    },
-  }),
-  command("proposals vote <id> for|against|abstain", "votes", {
-    send: async (operator, given) => {
-      const { id, description } = await readProposal(operator, given.id);
-      const { client, governor, wallet } = operator;
-      const { address } = wallet.account;
-      const snapshot = await governor.read.proposalSnapshot([id]);
-      const isTaken = snapshot < (await client.getBlock()).timestamp;
-      if (isTaken && (await governor.read.getVotes([address, snapshot])) === 0n) {
-        throw new OperatorError(`${address} has no votes in this proposal: delegate before a proposal is made`);
-      }
-      return call(governor, "castVote", [id, SUPPORT.indexOf(given.choice)], `Vote ${given.choice}: ${description}`);
-    },
-  }),
-  command("proposals queue <id>", "starts the timelock of what was decided", {
-    send: (operator, { id }) => carryOut(operator, id, "queue"),
-  }),
-  command("proposals execute <id>", "carries it out; anyone can", {
-    send: (operator, { id }) => carryOut(operator, id, "execute"),
-  }),
-];
+export const proposals: Group = (program, { show, send }) => {
+  const group = program.command("proposals").description("governance proposals");
+  group
+    .command("list")
+    .description("governance proposals, their state and what comes next")
+    .action(
+      show(async (operator) => {
+        const made = await readProposals(operator);
+        const json = await Promise.all(made.map((proposal) => describeProposal(operator, proposal)));
+        const text = json.map(
+          (row) => `${row.state.padEnd(10)} ${row.id}  ${row.description}${row.next ? ` (${row.next})` : ""}`,
+        );
+        return { text: text.join("\n") || "no proposals", json };
+      }),
+    );
+  group
+    .command("delegate")
+    .description("makes one's own SVC count as votes")
+    .action(
+      send(({ serviceToken, wallet }) => {
+        const { address } = wallet.account;
+        return call(serviceToken, "delegate", [address], `Vote with the SVC of ${address}`);
+      }),
+    );
+  group
+    .command("vote")
+    .description("votes")
+    .argument("<id>", "id of the proposal")
+    .addArgument(new Argument("<support>", "the vote").choices(SUPPORT))
+    .action(send(vote));
+  group
+    .command("queue")
+    .description("starts the timelock of what was decided")
+    .argument("<id>", "id of the proposal")
+    .action(send((operator, id) => carryOut(operator, id, "queue")));
+  group
+    .command("execute")
+    .description("carries it out; anyone can")
+    .argument("<id>", "id of the proposal")
+    .action(send((operator, id) => carryOut(operator, id, "execute")));
+};
+
+async function vote(operator: Operator, proposalId: string, support: (typeof SUPPORT)[number]): Promise<Call> {
+  const { id, description } = await readProposal(operator, proposalId);
+  const { client, governor, wallet } = operator;
+  const { address } = wallet.account;
+  const snapshot = await governor.read.proposalSnapshot([id]);
+  const isTaken = snapshot < (await client.getBlock()).timestamp;
+  if (isTaken && (await governor.read.getVotes([address, snapshot])) === 0n) {
+    throw new OperatorError(`${address} has no votes in this proposal: delegate before a proposal is made`);
+  }
+  return call(governor, "castVote", [id, SUPPORT.indexOf(support)], `Vote ${support}: ${description}`);
+}
 
 async function readProposals({ client, governor, deployment }: Operator) {
   const made = await readEvents(client, governor, ["ProposalCreated"], BigInt(deployment.startBlock));
@@ -175,31 +211,46 @@ async function carryOut(operator: Operator, id: string, functionName: "queue" | 
   );
 }
 
-const HIGHEST_CAP = 1_000_000;
-
-export const TREASURY: readonly Command[] = [
-  command("treasury show", "balances, fee and debts", { show: showTreasury }),
-  command("treasury collect <job id>", "has a debt paid; anyone can", {
-    send: ({ escrow }, { "job id": id }) =>
-      call(escrow, "collectDebt", [id], `Have the treasury pay its debt for ${toApiJobId(id)}`),
-  }),
-  command("treasury propose-pay stablecoin|svc <receiver> <units>", "vote: pays out", {
-    propose: ({ treasury, stablecoin, serviceToken }, { choice, receiver, units }) => {
-      const { address } = choice === "svc" ? serviceToken : stablecoin;
-      return call(treasury, "pay", [address, receiver, units], `Pay ${units} units of ${choice} to ${receiver}`);
-    },
-  }),
-  command("treasury propose-fee <bps>", "vote: announces the protocol fee", {
-    propose: ({ escrow }, { bps }) => call(escrow, "scheduleFee", [bps], `Protocol fee of ${bps / 100} %`),
-  }),
-  command("treasury propose-cap <credits>", "vote: what compensations may cost a day", {
-    propose: ({ escrow }, { credits }) => {
-      if (credits > HIGHEST_CAP)
-        throw new OperatorError(`<credits> ${credits} must be a whole number from 0 to ${HIGHEST_CAP}`);
-      return call(escrow, "setCompensationCap", [credits], `Compensations of at most ${credits} credits a day`);
-    },
-  }),
-];
+export const treasury: Group = (program, { show, send, propose }) => {
+  const group = program.command("treasury").description("what the protocol holds and owes");
+  group.command("show").description("balances, fee and debts").action(show(showTreasury));
+  group
+    .command("collect")
+    .description("has a debt paid; anyone can")
+    .argument("<job id>", "the job of the debt", jobId)
+    .action(
+      send(({ escrow }, id) =>
+        call(escrow, "collectDebt", [id], `Have the treasury pay its debt for ${toApiJobId(id)}`),
+      ),
+    );
+  group
+    .command("propose-pay")
+    .description("vote: pays out")
+    .addArgument(new Argument("<token>", "what it pays").choices(["stablecoin", "svc"]))
+    .argument("<receiver>", "address that gets it", address)
+    .argument("<units>", "base units of the token", units)
+    .action(
+      propose((operator, token, receiver, amount) => {
+        const paid = token === "svc" ? operator.serviceToken : operator.stablecoin;
+        const what = `Pay ${amount} units of ${token} to ${receiver}`;
+        return call(operator.treasury, "pay", [paid.address, receiver, amount], what);
+      }),
+    );
+  group
+    .command("propose-fee")
+    .description("vote: announces the protocol fee")
+    .argument("<bps>", "hundredths of a per cent of each charge", whole(0, 2_000))
+    .action(propose(({ escrow }, bps) => call(escrow, "scheduleFee", [bps], `Protocol fee of ${bps / 100} %`)));
+  group
+    .command("propose-cap")
+    .description("vote: what compensations may cost a day")
+    .argument("<credits>", "most credits a day", whole(0, 1_000_000))
+    .action(
+      propose(({ escrow }, credits) =>
+        call(escrow, "setCompensationCap", [credits], `Compensations of at most ${credits} credits a day`),
+      ),
+    );
+};
 
 /** What the treasury holds, and what it owes for jobs. */
 async function showTreasury(operator: Operator): Promise<Output> {
@@ -234,18 +285,29 @@ async function readDebts({ client, escrow, deployment }: Operator) {
   return debts.filter(({ units }) => units !== "0");
 }
 
-export const PROTOCOL: readonly Command[] = [
-  command("protocol pause", "guardian: stops deposits and locks, never an exit", {
-    send: ({ escrow }) => call(escrow, "setPaused", [true], "Pause deposits and locks"),
-  }),
-  command("protocol resume", "guardian: resumes them", {
-    send: ({ escrow }) => call(escrow, "setPaused", [false], "Resume deposits and locks"),
-  }),
-  command("protocol propose-guardian <guardian>", "vote: names another guardian", {
-    propose: ({ escrow }, { guardian }) => call(escrow, "setGuardian", [guardian], `Guardian ${guardian}`),
-  }),
-  command("protocol propose-arbiters --arbiters A,B,C --quorum N", "vote: names other arbiters", {
-    propose: ({ panel }, { arbiters, quorum }) =>
-      call(panel, "setArbiters", [arbiters, quorum], `Arbiters ${arbiters.join(", ")}, of whom ${quorum} rule`),
-  }),
-];
+export const protocol: Group = (program, { send, propose }) => {
+  const group = program.command("protocol").description("pause, guardian and arbiters");
+  group
+    .command("pause")
+    .description("guardian: stops deposits and locks, never an exit")
+    .action(send(({ escrow }) => call(escrow, "setPaused", [true], "Pause deposits and locks")));
+  group
+    .command("resume")
+    .description("guardian: resumes them")
+    .action(send(({ escrow }) => call(escrow, "setPaused", [false], "Resume deposits and locks")));
+  group
+    .command("propose-guardian")
+    .description("vote: names another guardian")
+    .argument("<guardian>", "address of the guardian", address)
+    .action(propose(({ escrow }, guardian) => call(escrow, "setGuardian", [guardian], `Guardian ${guardian}`)));
+  group
+    .command("propose-arbiters")
+    .description("vote: names other arbiters")
+    .requiredOption("--arbiters <A,B,C>", "addresses of the arbiters", list(address))
+    .requiredOption("--quorum <N>", "how many of them rule", whole(1, 255))
+    .action(
+      propose(({ panel }, { arbiters, quorum }) =>
+        call(panel, "setArbiters", [arbiters, quorum], `Arbiters ${arbiters.join(", ")}, of whom ${quorum} rule`),
+      ),
+    );
+};

@@ -6,7 +6,7 @@ import { Keys } from "../api/account/keys.ts";
 import { GATEWAY_SCHEMA, openDatabase } from "../api/db/pool.ts";
 import { toUnits } from "../protocol/money.ts";
 import { readSigners } from "../scripts/deploy/contracts.ts";
-import { type Command, command } from "./command.ts";
+import { address, consent, type Group, list, whole } from "./command.ts";
 import { signConsent } from "./consent.ts";
 import { call, iso, type Operator, OperatorError, type Output, submit } from "./operator.ts";
 import { bringUpToDate, readWorkers } from "./register-workers.ts";
@@ -14,58 +14,66 @@ import { bringUpToDate, readWorkers } from "./register-workers.ts";
 type Pool = ReturnType<typeof openDatabase>;
 
 /** Keys are in the gateway's own tables. They themselves are not stored, only their last four characters. */
-export const KEYS: readonly Command[] = [
-  command("keys list [--all]", "API keys, by their last four characters", {
-    database: true,
-    show: async (operator, { all }) => {
-      const { rows } = await withDatabase(operator, (_, pool) =>
-        pool.query(
-          `SELECT wallet, hint, created_at, suspended_at, revoked_at FROM api_key
-           WHERE $1 OR revoked_at IS NULL ORDER BY created_at`,
-          [all],
-        ),
+export const keys: Group = (program, { showFromDatabase }) => {
+  const group = program.command("keys").description("API keys of clients");
+  group
+    .command("list")
+    .description("API keys, by their last four characters")
+    .option("--all", "revoked ones, too")
+    .action(showFromDatabase((operator, { all = false }) => listKeys(operator, all)));
+  group
+    .command("create")
+    .description("a key for a wallet that has none; shown once")
+    .argument("<wallet>", "address of the wallet", address)
+    .action(
+      showFromDatabase(async (operator, wallet) => {
+        const key = await withDatabase(operator, async (store) => {
+          // A key that the wallet has must be revoked by name first, so that nobody locks a client out by mistake.
+          if ((await store.current(wallet)) !== null)
+            throw new OperatorError(`${wallet} has a key; revoke it first (keys revoke ${wallet})`);
+          return await store.regenerate(wallet);
+        });
+        return { text: `${key}\nShown this once; only its hash is stored.`, json: { wallet, api_key: key } };
+      }),
+    );
+  for (const [name, does, done] of [
+    ["revoke", "ends the wallet's key at once", "revoked; every gateway refuses it from now on"],
+    ["suspend", "answers 403 key_suspended from now on", "suspended"],
+    ["unsuspend", "the key works again", "active"],
+  ] as const) {
+    group
+      .command(name)
+      .description(does)
+      .argument("<wallet>", "address of the wallet", address)
+      .action(
+        showFromDatabase(async (operator, wallet) => {
+          const isChanged = await withDatabase(operator, (store) =>
+            name === "revoke" ? store.revoke(wallet) : store.setSuspended(wallet, name === "suspend"),
+          );
+          if (!isChanged) throw new OperatorError(`${wallet} has no key`);
+          return { text: `The key of ${wallet} is ${done}.`, json: { wallet, status: done.split(";")[0] } };
+        }),
       );
-      const json = rows.map((row) => ({
-        wallet: row.wallet,
-        key: `…${row.hint}`,
-        status: row.revoked_at ? "revoked" : row.suspended_at ? "suspended" : "active",
-        created_at: row.created_at.toISOString(),
-      }));
-      const text = json.map((one) => `${one.wallet}  ${one.key}  ${one.status.padEnd(9)}  ${one.created_at}`);
-      return { text: text.join("\n") || "no keys", json };
-    },
-  }),
-  command("keys create <wallet>", "a key for a wallet that has none; shown once", {
-    database: true,
-    show: async (operator, { wallet }) => {
-      const key = await withDatabase(operator, async (keys) => {
-        // A key that the wallet has must be revoked by name first, so that nobody locks a client out by mistake.
-        if ((await keys.current(wallet)) !== null)
-          throw new OperatorError(`${wallet} has a key; revoke it first (keys revoke ${wallet})`);
-        return await keys.regenerate(wallet);
-      });
-      return { text: `${key}\nShown this once; only its hash is stored.`, json: { wallet, api_key: key } };
-    },
-  }),
-  ...(
-    [
-      ["revoke", "ends the wallet's key at once", "revoked; every gateway refuses it from now on"],
-      ["suspend", "answers 403 key_suspended from now on", "suspended"],
-      ["unsuspend", "the key works again", "active"],
-    ] as const
-  ).map(([name, does, done]) =>
-    command(`keys ${name} <wallet>`, does, {
-      database: true,
-      show: async (operator, { wallet }) => {
-        const isChanged = await withDatabase(operator, (keys) =>
-          name === "revoke" ? keys.revoke(wallet) : keys.setSuspended(wallet, name === "suspend"),
-        );
-        if (!isChanged) throw new OperatorError(`${wallet} has no key`);
-        return { text: `The key of ${wallet} is ${done}.`, json: { wallet, status: done.split(";")[0] } };
-      },
-    }),
-  ),
-];
+  }
+};
+
+async function listKeys(operator: Operator, all: boolean): Promise<Output> {
+  const { rows } = await withDatabase(operator, (_, pool) =>
+    pool.query(
+      `SELECT wallet, hint, created_at, suspended_at, revoked_at FROM api_key
+       WHERE $1 OR revoked_at IS NULL ORDER BY created_at`,
+      [all],
+    ),
+  );
+  const json = rows.map((row) => ({
+    wallet: row.wallet,
+    key: `…${row.hint}`,
+    status: row.revoked_at ? "revoked" : row.suspended_at ? "suspended" : "active",
+    created_at: row.created_at.toISOString(),
+  }));
+  const text = json.map((one) => `${one.wallet}  ${one.key}  ${one.status.padEnd(9)}  ${one.created_at}`);
+  return { text: text.join("\n") || "no keys", json };
+}
 
 async function withDatabase<T>({ databaseUrl }: Operator, run: (keys: Keys, pool: Pool) => Promise<T>): Promise<T> {
   if (!databaseUrl) throw new OperatorError("set DATABASE_URL to the gateway's PostgreSQL");
@@ -80,32 +88,56 @@ async function withDatabase<T>({ databaseUrl }: Operator, run: (keys: Keys, pool
   }
 }
 
-export const OPERATORS: readonly Command[] = [
-  command("operators list", "operators with their admins, signers, gas and reserves", { show: listOperators }),
-  command("operators propose-admit <admin>", "vote: a new operator", {
-    propose: ({ escrow }, { admin }) =>
-      call(escrow, "admitOperator", [admin], `Admit an operator, administered by ${admin}`),
-  }),
-  command("operators stop <operator>", "guardian: takes the right to lock, at once", {
-    send: async (operator, given) => {
-      const { number } = await readOperator(operator, given.operator);
-      return call(operator.escrow, "stopOperator", [number, true], `Stop operator ${number}`);
-    },
-  }),
-  command("operators hand-over <operator> <admin>", "admin: names another admin, at once", {
-    send: async (operator, given) => {
-      const { number } = await readOperator(operator, given.operator);
-      const what = `Hand operator ${number} to ${given.admin}`;
-      return call(operator.escrow, "setOperatorAdmin", [number, given.admin], what);
-    },
-  }),
-  command("operators propose-start <operator>", "vote: gives the right to lock back", {
-    propose: async (operator, given) => {
-      const { number } = await readOperator(operator, given.operator);
-      return call(operator.escrow, "stopOperator", [number, false], `Let operator ${number} lock again`);
-    },
-  }),
-];
+const OPERATOR = ["<operator>", "number of the operator", whole(1, 160)] as const;
+const credits = whole(0, 2 ** 40 - 1);
+
+export const operators: Group = (program, { show, send, propose }) => {
+  const group = program.command("operators").description("operators of gateways");
+  group
+    .command("list")
+    .description("operators with their admins, signers, gas and reserves")
+    .action(show(listOperators));
+  group
+    .command("propose-admit")
+    .description("vote: a new operator")
+    .argument("<admin>", "address of its admin", address)
+    .action(
+      propose(({ escrow }, admin) =>
+        call(escrow, "admitOperator", [admin], `Admit an operator, administered by ${admin}`),
+      ),
+    );
+  group
+    .command("stop")
+    .description("guardian: takes the right to lock, at once")
+    .argument(...OPERATOR)
+    .action(
+      send(async (operator, of) => {
+        const { number } = await readOperator(operator, of);
+        return call(operator.escrow, "stopOperator", [number, true], `Stop operator ${number}`);
+      }),
+    );
+  group
+    .command("hand-over")
+    .description("admin: names another admin, at once")
+    .argument(...OPERATOR)
+    .argument("<admin>", "address of the other admin", address)
+    .action(
+      send(async (operator, of, admin) => {
+        const { number } = await readOperator(operator, of);
+        return call(operator.escrow, "setOperatorAdmin", [number, admin], `Hand operator ${number} to ${admin}`);
+      }),
+    );
+  group
+    .command("propose-start")
+    .description("vote: gives the right to lock back")
+    .argument(...OPERATOR)
+    .action(
+      propose(async (operator, of) => {
+        const { number } = await readOperator(operator, of);
+        return call(operator.escrow, "stopOperator", [number, false], `Let operator ${number} lock again`);
+      }),
+    );
+};
 
 async function readOperator({ escrow }: Operator, number: number) {
   const count = await escrow.read.operatorCount();
@@ -152,97 +184,121 @@ async function listOperators(operator: Operator): Promise<Output> {
   return { text: text.join("\n") || "no operators", json };
 }
 
-export const SIGNERS: readonly Command[] = [
-  command("signers consent <operator>", "a gateway's key agrees to sign for the operator; sends nothing", {
-    show: async (operator, given) => {
-      const { number, admin } = await readOperator(operator, given.operator);
-      const key = operator.wallet.account;
-      const place = { chainId: operator.deployment.chainId, escrow: operator.escrow.address };
-      const signature = await signConsent(key, place, { operator: number, admin });
-      return {
-        text: `${key.address}:${signature}\nThe consent of this key to sign for operator ${number}, as long as ${admin} is its admin.`,
-        json: { operator: number, admin, signer: key.address, signature },
-      };
-    },
-  }),
-  command(
-    "signers rotate <operator> [--add KEY:CONSENT,…] [--remove KEY,…]",
-    "operator's admin: adds and removes gateways' keys, at once",
-    {
-      send: async (operator, { operator: of, add, remove }) => {
+export const signers: Group = (program, { show, send }) => {
+  const group = program.command("signers").description("keys of gateways");
+  group
+    .command("consent")
+    .description("a gateway's key agrees to sign for the operator; sends nothing")
+    .argument(...OPERATOR)
+    .action(
+      show(async (operator, of) => {
+        const { number, admin } = await readOperator(operator, of);
+        const key = operator.wallet.account;
+        const place = { chainId: operator.deployment.chainId, escrow: operator.escrow.address };
+        const signature = await signConsent(key, place, { operator: number, admin });
+        return {
+          text: `${key.address}:${signature}\nThe consent of this key to sign for operator ${number}, as long as ${admin} is its admin.`,
+          json: { operator: number, admin, signer: key.address, signature },
+        };
+      }),
+    );
+  group
+    .command("rotate")
+    .description("operator's admin: adds and removes gateways' keys, at once")
+    .argument(...OPERATOR)
+    .option("--add <KEY:CONSENT,…>", "keys to add, as `signers consent` prints them", list(consent), [])
+    .option("--remove <KEY,…>", "addresses of the keys to remove", list(address), [])
+    .action(
+      send(async (operator, of, { add, remove }) => {
         const { number } = await readOperator(operator, of);
         if (add.length + remove.length === 0)
           throw new OperatorError(
             "name keys by --add <key>:<consent>,… or --remove <key>,… (signers consent prints a consent)",
           );
-        const args = [number, add.map(({ key }) => key), add.map(({ consent }) => consent), remove];
+        const args = [number, add.map(({ key }) => key), add.map((one) => one.consent), remove];
         const what = `Signers of operator ${number}: ${add.length} more, ${remove.length} fewer`;
         return call(operator.escrow, "rotateSigners", args, what);
-      },
-    },
-  ),
-];
+      }),
+    );
+};
 
-export const RESERVE: readonly Command[] = [
-  command("reserve fund <operator> <credits>", "buys credits for an operator's reserve; anyone can", {
-    show: async (operator, given) => {
-      const { escrow, stablecoin, wallet } = operator;
-      const { number } = await readOperator(operator, given.operator);
-      const units = toUnits(given.credits);
-      const what = `Add ${given.credits} credits to the reserve of operator ${number}`;
-      const fund = call(escrow, "fundReserve", [number, given.credits], what);
-      // What the escrow may not take yet is approved first.
-      const allowance = await stablecoin.read.allowance([wallet.account.address, escrow.address]);
-      if (allowance >= units) return await submit(operator, fund);
-      const approve = `Let the escrow take ${units} units of the stablecoin`;
-      const approval = await submit(operator, call(stablecoin, "approve", [escrow.address, units], approve));
-      // Before the approval is mined the second call can be neither simulated nor sent.
-      if (!operator.sends) return { ...approval, text: `${approval.text}\nIt will then also send: ${what}.` };
-      const funded = await submit(operator, fund);
-      return { text: `${approval.text}\n${funded.text}`, json: funded.json };
-    },
-  }),
-  command("reserve announce <operator> <credits>", "operator's admin: announces a withdrawal; 0 takes it back", {
-    send: async (operator, { operator: of, credits }) => {
-      const { number } = await readOperator(operator, of);
-      const what = credits === 0 ? "Take the withdrawal back" : `Announce a withdrawal of ${credits} credits`;
-      const args = [number, credits];
-      return call(operator.escrow, "announceReserveWithdrawal", args, `${what}, reserve of operator ${number}`);
-    },
-  }),
-  command("reserve withdraw <operator> <receiver>", "operator's admin: withdraws what is due", {
-    send: async (operator, { operator: of, receiver }) => {
-      const { number, leaving } = await readOperator(operator, of);
-      const what = `Withdraw up to ${leaving} credits of operator ${number} to ${receiver}`;
-      return call(operator.escrow, "withdrawReserve", [number, receiver], what);
-    },
-  }),
-];
+export const reserve: Group = (program, { show, send }) => {
+  const group = program.command("reserve").description("credits that stand for an operator's faults");
+  group
+    .command("fund")
+    .description("buys credits for an operator's reserve; anyone can")
+    .argument(...OPERATOR)
+    .argument("<credits>", "credits to buy", credits)
+    .action(show(fundReserve));
+  group
+    .command("announce")
+    .description("operator's admin: announces a withdrawal; 0 takes it back")
+    .argument(...OPERATOR)
+    .argument("<credits>", "credits to withdraw", credits)
+    .action(
+      send(async (operator, of, amount) => {
+        const { number } = await readOperator(operator, of);
+        const what = amount === 0 ? "Take the withdrawal back" : `Announce a withdrawal of ${amount} credits`;
+        const args = [number, amount];
+        return call(operator.escrow, "announceReserveWithdrawal", args, `${what}, reserve of operator ${number}`);
+      }),
+    );
+  group
+    .command("withdraw")
+    .description("operator's admin: withdraws what is due")
+    .argument(...OPERATOR)
+    .argument("<receiver>", "address that gets it", address)
+    .action(
+      send(async (operator, of, receiver) => {
+        const { number, leaving } = await readOperator(operator, of);
+        const what = `Withdraw up to ${leaving} credits of operator ${number} to ${receiver}`;
+        return call(operator.escrow, "withdrawReserve", [number, receiver], what);
+      }),
+    );
+};
 
-export const WORKERS: readonly Command[] = [
-  command("workers list", "stake, state, health and models of all workers", { show: listWorkers }),
-  command(
-    "workers register --workers-file F",
-    "registers one's own pool, or brings it up to date; F: JSON list of {privateKey, endpoint, models, payout?}",
-    {
-      show: async (operator, { "workers-file": file }) => {
-        const { client, registry, wallet, deployment, sends } = operator;
-        const workers = readWorkers(file);
-        const addresses = workers.map(({ privateKey }) => privateKeyToAccount(privateKey).address);
-        // Stake is counted in millionths of an SVC.
-        const stake = `${(2 * Number(await registry.read.minimumStake())) / 1e6} SVC`;
-        const plan = workers.map(
-          ({ endpoint, models }, i) => `  ${addresses[i]} at ${endpoint}, ${models.join(", ")}, staked up to ${stake}`,
-        );
-        const text = [`Register or update ${workers.length} workers of ${wallet.account.address}:`, ...plan].join("\n");
-        const json = { sent: sends, workers: addresses };
-        if (!sends) return { text: `${text}\nNot sent. Repeat with --yes to send it.`, json };
-        const transactions = await bringUpToDate({ client, wallet, deployment }, workers);
-        return { text: `${text}\n${transactions} transactions sent and mined.`, json: { ...json, transactions } };
-      },
-    },
-  ),
-];
+async function fundReserve(operator: Operator, of: number, amount: number): Promise<Output> {
+  const { escrow, stablecoin, wallet } = operator;
+  const { number } = await readOperator(operator, of);
+  const units = toUnits(amount);
+  const what = `Add ${amount} credits to the reserve of operator ${number}`;
+  const fund = call(escrow, "fundReserve", [number, amount], what);
+  // What the escrow may not take yet is approved first.
+  const allowance = await stablecoin.read.allowance([wallet.account.address, escrow.address]);
+  if (allowance >= units) return await submit(operator, fund);
+  const approve = `Let the escrow take ${units} units of the stablecoin`;
+  const approval = await submit(operator, call(stablecoin, "approve", [escrow.address, units], approve));
+  // Before the approval is mined the second call can be neither simulated nor sent.
+  if (!operator.sends) return { ...approval, text: `${approval.text}\nIt will then also send: ${what}.` };
+  const funded = await submit(operator, fund);
+  return { text: `${approval.text}\n${funded.text}`, json: funded.json };
+}
+
+export const workers: Group = (program, { show }) => {
+  const group = program.command("workers").description("the worker pool");
+  group.command("list").description("stake, state, health and models of all workers").action(show(listWorkers));
+  group
+    .command("register")
+    .description("registers one's own pool, or brings it up to date")
+    .requiredOption("--workers-file <F>", "JSON list of {privateKey, endpoint, models, payout?}")
+    .action(show((operator, { workersFile }) => registerWorkers(operator, workersFile)));
+};
+
+async function registerWorkers(operator: Operator, file: string): Promise<Output> {
+  const { client, registry, wallet, deployment, sends } = operator;
+  const entries = readWorkers(file);
+  const addresses = entries.map(({ privateKey }) => privateKeyToAccount(privateKey).address);
+  // Stake is counted in millionths of an SVC.
+  const stake = `${(2 * Number(await registry.read.minimumStake())) / 1e6} SVC`;
+  const plan = entries.map(
+    ({ endpoint, models }, i) => `  ${addresses[i]} at ${endpoint}, ${models.join(", ")}, staked up to ${stake}`,
+  );
+  const text = [`Register or update ${entries.length} workers of ${wallet.account.address}:`, ...plan].join("\n");
+  const json = { sent: sends, workers: addresses };
+  if (!sends) return { text: `${text}\nNot sent. Repeat with --yes to send it.`, json };
+  const transactions = await bringUpToDate({ client, wallet, deployment }, entries);
+  return { text: `${text}\n${transactions} transactions sent and mined.`, json: { ...json, transactions } };
+}
 
 /** Every worker ever registered: stake, state on chain, and whether its endpoint answers from here. */
 async function listWorkers({ registry }: Operator): Promise<Output> {
