@@ -61,7 +61,7 @@ export default defineConfig({
           groups: [
             {
               name: "base",
-              test: /node_modules\/(?:preact|react-router|@tanstack)\/|web\/react\.mjs|web\/src\/shell\.tsx|web\/src\/explorer\/(?:labels|find)\.ts|rolldown\/runtime|web\/src\/wallet\/action-status\.tsx|web\/src\/(?:data|ui)\/(?!usage-chart|job-table|why|amount|price-table)|protocol\/(?:answer-hash|pricing|job-status|tiers|money)\.ts/,
+              test: /node_modules\/(?:preact|react-router|@tanstack)\/|web\/react\.mjs|web\/src\/shell\.tsx|web\/src\/explorer\/(?:labels|find)\.ts|rolldown\/runtime|web\/src\/wallet\/action-status\.tsx|web\/src\/(?:data|ui)\/(?!chart|markdown|range|first-call|samples|job-table|why|amount|price-table)|protocol\/(?:answer-hash|pricing|job-status|tiers|money)\.ts/,
               priority: 3,
             },
             {

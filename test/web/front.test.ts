@@ -73,6 +73,86 @@ describe("the front door", () => {
     expect(visitor.complaints).toEqual([]);
   });
 
+  it("shows the verdict on a real charge before anything is asked", async ({ visitor }) => {
+    const shown = visitor.page.locator(".shown-verdict");
+    await shown.getByText(/^Charge correct: \d+ credits/).waitFor();
+    await shown.getByText("holds", { exact: true }).waitFor();
+    await shown.getByRole("link", { name: "All of this verdict" }).click();
+    await visitor.sees(/Charge correct: \d+ credits/);
+    expect(visitor.complaints).toEqual([]);
+  });
+
+  it("writes an answer as Markdown, and a message can be written anew", async ({ visitor }) => {
+    await visitor.page.getByLabel("Model", { exact: true }).selectOption(MODEL);
+    await visitor.press("Say hello.");
+    const settled = visitor.page.locator(".step.done", { hasText: "Settled" });
+    await settled.waitFor();
+    const answer = visitor.page.locator(".message.assistant");
+    await answer.locator("code", { hasText: "npm start" }).waitFor();
+    await visitor.press("Edit");
+    await expect.poll(() => visitor.page.getByLabel("Your message").inputValue()).toBe("Say hello.");
+    await visitor.page.keyboard.press("Escape");
+    expect(await visitor.page.getByLabel("Your message").inputValue()).toBe("");
+    await visitor.press("Edit");
+    await visitor.page.getByLabel("Your message").fill("Say good night.");
+    await visitor.press("Send");
+    await settled.waitFor();
+    await expect.poll(() => visitor.page.locator(".message").count()).toBe(2);
+    await visitor.page.locator(".message.user", { hasText: "Say good night." }).waitFor();
+    expect(await visitor.findings()).toEqual([]);
+  });
+
+  it("sends system prompt and parameters, refuses what cannot be one, and shows the code of just this chat", async ({
+    visitor,
+  }) => {
+    await visitor.page.getByText("System prompt and parameters").click();
+    await visitor.page.getByLabel("System prompt").fill("Answer in one word.");
+    const temperature = visitor.page.getByLabel("Temperature");
+    await temperature.fill("3");
+    await visitor.sees("Temperature must be a number from 0 to 2.");
+    expect(await visitor.page.getByRole("button", { name: "Send" }).isDisabled()).toBe(true);
+    await temperature.fill("0.5");
+    await visitor.page.getByLabel("Stop at").fill("END");
+    const request = visitor.page.waitForRequest("**/v1/chat/completions");
+    await visitor.press("Say hello.");
+    expect((await request).postDataJSON()).toMatchObject({
+      messages: [
+        { role: "system", content: "Answer in one word." },
+        { role: "user", content: "Say hello." },
+      ],
+      max_tokens: 500,
+      temperature: 0.5,
+      stop: ["END"],
+    });
+    await visitor.page.locator(".step.done", { hasText: "Settled" }).waitFor();
+    await visitor.page.getByText("View code of this chat").click();
+    const code = visitor.page.locator(".talk pre");
+    await code.filter({ hasText: '"temperature": 0.5' }).waitFor();
+    await visitor.page.locator(".talk").getByText("Python", { exact: true }).click();
+    await code.filter({ hasText: 'stop=[\n        "END",\n    ]' }).waitFor();
+    await visitor.page.reload();
+    expect(
+      await visitor.page
+        .locator(".segments input:checked")
+        .first()
+        .evaluate((one) => one.parentElement?.textContent),
+    ).toBe("Python");
+  });
+
+  it("says what a request waits for, and ends it when it is stopped", async ({ visitor }) => {
+    const held = Promise.withResolvers<void>();
+    await visitor.page.route("**/v1/chat/completions", async (route) => {
+      await held.promise;
+      await route.abort().catch(() => {}); // the page has ended it before
+    });
+    await visitor.press("Say hello.");
+    await visitor.sees(/Waiting for a place at a worker, and for the block that locks the credits/);
+    await visitor.press("Stop");
+    await visitor.sees(/You stopped before the service named a job/);
+    held.resolve();
+    await visitor.page.unroute("**/v1/chat/completions");
+  });
+
   // Not a test: `npm run pictures`.
   if (process.env["PICTURES"] !== undefined) it("is drawn anew for the README: playground and verdict", drawPictures);
 

@@ -77,7 +77,7 @@ describe("a client at its own pages", () => {
     await visitor.page.getByLabel("From (UTC)").fill(day(0));
     await visitor.page.getByLabel("To (UTC)").fill(day(1));
     await row.waitFor();
-    expect(await visitor.page.getByRole("columnheader", { name: "Lock to answer" }).count()).toBe(1);
+    expect(await visitor.page.getByRole("columnheader", { name: "Answered in" }).count()).toBe(1);
     const file = visitor.page.getByRole("link", { name: "Export CSV" });
     const { origin } = new URL(visitor.page.url());
     const read = async (path: string | null) => (await visitor.page.request.get(`${origin}${path}`)).text();
@@ -106,10 +106,33 @@ describe("a client at its own pages", () => {
     expect(await said()).not.toBe(newest);
     await visitor.page.keyboard.press("Home");
     expect(await chart.getAttribute("aria-valuenow")).toBe("1");
-    await visitor.sees((await said()) ?? "");
+    // What is said begins with the hour, which the legend shows.
+    await visitor.sees((await said())?.split(": ")[0] ?? "");
     await visitor.page.getByRole("radio", { name: "Not charged" }).focus();
     await visitor.page.keyboard.press("Space");
     await expect.poll(() => visitor.page.url()).toContain("show=errors");
+    expect(await visitor.findings()).toEqual([]);
+  });
+
+  it("sees its use stacked by model for every time, as a table and as a file", async () => {
+    for (const [range, span] of [
+      ["24h", "hour"],
+      ["30d", "day"],
+      ["12m", "month"],
+    ]) {
+      await visitor.go(`/?range=${range}&show=credits`);
+      const said = visitor.page.getByRole("slider", { name: `Credits by ${span}` });
+      await expect.poll(() => said.getAttribute("aria-valuetext")).toMatch(/qwen3-1.7b \d+ credits/);
+    }
+    await visitor.page.getByText("As a table").click();
+    await visitor.page.getByRole("region", { name: "Credits by month" }).getByRole("row").nth(1).waitFor();
+    const download = visitor.page.waitForEvent("download");
+    await visitor.press("Download CSV");
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of await (await download).createReadStream()) chunks.push(chunk);
+    expect(Buffer.concat(chunks).toString()).toMatch(
+      /^month_utc,model,jobs,not_charged,credits,tokens\r\n\d{4}-.*,qwen3-1.7b,/,
+    );
     expect(await visitor.findings()).toEqual([]);
   });
 });

@@ -14,7 +14,7 @@ import { inTurns } from "../../api/routes/read-turns.ts";
 import { clientOf, validate } from "../../api/routes/request.ts";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import { usdgValue } from "../../protocol/money.ts";
-import { usageSince, usedIn } from "./usage.ts";
+import { type UsageRow, usageSince, usedIn } from "./usage.ts";
 
 const HOUR_SECONDS = 3_600;
 const DAY_SECONDS = 86_400;
@@ -73,34 +73,52 @@ async function readAccount(rpc: Rpc, address: Address, wallet: Address) {
   }
 }
 
-/** The last hours or UTC days, the running one included. */
+/** The last hours, UTC days or months, the running one included. */
 const USAGE_RANGES = {
   "24h": { seconds: HOUR_SECONDS, count: 24 },
   "7d": { seconds: DAY_SECONDS, count: 7 },
   "30d": { seconds: DAY_SECONDS, count: 30 },
+  "12m": { seconds: DAY_SECONDS, count: 12 },
 } as const;
 
-const usageQuery = z.object({ range: z.enum(["24h", "7d", "30d"]).default("30d") });
+const usageQuery = z.object({ range: z.enum(["24h", "7d", "30d", "12m"]).default("30d") });
+
+/** Begins of the spans of a range and of the one after them, Unix seconds. */
+function spanStarts(range: keyof typeof USAGE_RANGES, now: number): number[] {
+  const { seconds, count } = USAGE_RANGES[range];
+  if (range === "12m") {
+    const date = new Date(now * 1_000);
+    const month = (index: number) => Date.UTC(date.getUTCFullYear(), date.getUTCMonth() - count + 1 + index) / 1_000;
+    return Array.from({ length: count + 1 }, (_, index) => month(index));
+  }
+  const first = (Math.floor(now / seconds) - count + 1) * seconds;
+  return Array.from({ length: count + 1 }, (_, index) => first + index * seconds);
+}
 
 /**
- * `GET /usage?range=24h`: use by the hour or UTC day (`from`) of the lock, oldest first, those without jobs included; and `models`, the
- * same by model, the dearest first. `credits` are what the jobs cost in the end, after disputes.
+ * `GET /usage?range=24h`: use by the hour, UTC day or month (`from`) of the lock, oldest first, those without jobs included, each with its models
+ * (`by_model`); and `models`, the same by model, the dearest first. `credits` are what the jobs cost in the end, after disputes. Times to the
+ * answer are not summed by the month.
  */
 function showUsage({ pool, head }: Gateway): RequestHandler {
   return async (request, response) => {
-    const { seconds, count } = USAGE_RANGES[validate(usageQuery, request.query).range];
-    const first = (Math.floor(head.time / seconds) - count + 1) * seconds;
-    const rows = await usageSince(pool, clientOf(request).wallet, { first, seconds });
-    const data = Array.from({ length: count }, (_, index) => {
-      const start = first + index * seconds;
-      return { from: isoTime(start), ...usedIn(rows.filter((row) => row.start === start)) };
+    const { range } = validate(usageQuery, request.query);
+    const starts = spanStarts(range, head.time);
+    const asked = { first: starts[0] as number, seconds: USAGE_RANGES[range].seconds, timed: range !== "12m" };
+    const rows = await usageSince(pool, clientOf(request).wallet, asked);
+    const data = starts.slice(0, -1).map((start, index) => {
+      const own = rows.filter((row) => row.start >= start && row.start < (starts[index + 1] as number));
+      return { from: isoTime(start), ...usedIn(own), by_model: usedByModel(own) };
     });
-    const models = [...Map.groupBy(rows, (row) => row.model)]
-      .map(([model, used]) => ({ model, ...usedIn(used) }))
-      .sort((a, b) => b.credits - a.credits || b.jobs - a.jobs);
-    response.json({ data, models });
+    response.json({ data, models: usedByModel(rows) });
   };
 }
+
+/** The dearest first. */
+const usedByModel = (rows: readonly UsageRow[]) =>
+  [...Map.groupBy(rows, (row) => row.model)]
+    .map(([model, used]) => ({ model, ...usedIn(used) }))
+    .sort((a, b) => b.credits - a.credits || b.jobs - a.jobs);
 
 const CSV_PAGE = 100;
 const LAST_ID = `job_${"f".repeat(32)}`;

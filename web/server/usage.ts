@@ -12,21 +12,24 @@ export type Used = Sums & { answer_seconds: { median: number; p95: number } | nu
 /** Jobs of one span and model that were answered so many seconds after their lock; null: not answered. */
 export type UsageRow = Sums & { start: number; model: string; seconds: number | null };
 
-/** Spans of so many seconds from the first on. A job is answered within two minutes, so a span has at most some 120 rows a model. */
+/**
+ * Spans of so many seconds from the first on. A job is answered within two minutes, so a span has at most some 120 rows a model; one row without
+ * the times to the answer (`timed`).
+ */
 export function usageSince(
   reader: Reader,
   wallet: string,
-  { first, seconds }: { first: number; seconds: number },
+  { first, seconds, timed = true }: { first: number; seconds: number; timed?: boolean },
 ): Promise<UsageRow[]> {
   const text = `
     SELECT created_at - created_at % $3::bigint AS start, model,
-      CASE WHEN answered_at IS NOT NULL THEN GREATEST(0, answered_at - created_at) END AS seconds,
+      CASE WHEN $4 AND answered_at IS NOT NULL THEN GREATEST(0, answered_at - created_at) END AS seconds,
       count(*) AS jobs, count(*) FILTER (WHERE status IN ('failed', 'refunded')) AS uncharged,
       sum(credits_charged - credits_compensated)::bigint AS credits,
       sum(COALESCE(prompt_tokens, 0) + COALESCE(billed_tokens, 0))::bigint AS tokens
     FROM ${view("job")} WHERE wallet = $1 AND created_at >= $2
     GROUP BY 1, 2, 3`;
-  return read<UsageRow>(reader, "usage", text, [wallet.toLowerCase(), first, seconds]);
+  return read<UsageRow>(reader, "usage", text, [wallet.toLowerCase(), first, seconds, timed]);
 }
 
 export function usedIn(rows: readonly UsageRow[]): Used {

@@ -19,10 +19,12 @@ import type {
   Latest,
   ListedJob,
   Model,
+  ModelSeen,
   Network,
   Operator,
   Owed,
   OwnWebhook,
+  Range,
   SessionState,
   Usage,
   UsageRange,
@@ -114,6 +116,14 @@ export const modelQuery = (id: string) =>
     queryKey: ["models", id],
     queryFn: () => call<Model & { history: HistoryEvent[] }>("GET", `/models/${encodeURIComponent(id)}`),
     refetchInterval: 30_000,
+  });
+
+export const modelSeenQuery = (id: string, range: Range) =>
+  queryOptions({
+    queryKey: ["models", id, "observed", range],
+    queryFn: () => call<ModelSeen>("GET", `/models/${encodeURIComponent(id)}/observed?range=${range}`),
+    refetchInterval: 30_000,
+    placeholderData: keepPreviousData,
   });
 
 export const workerQuery = (id: string) =>

@@ -54,7 +54,9 @@ export type KeyInfo = {
   key: { hint: string; created_at: string; last_used_at: string | null; suspended: boolean } | null;
 };
 
-export type UsageRange = "24h" | "7d" | "30d";
+/** Times that charts show. */
+export type Range = "24h" | "7d" | "30d";
+export type UsageRange = Range | "12m";
 
 /** `uncharged`: of these jobs, those that failed or were refunded. */
 export type Used = {
@@ -66,11 +68,13 @@ export type Used = {
   answer_seconds: { median: number; p95: number } | null;
 };
 
-/** An hour of the last 24, or a UTC day; `from` is its begin. */
-export type UsageSpan = Used & { from: string };
+type ModelUsed = Used & { model: string };
+
+/** An hour of the last 24, a UTC day or a month; `from` is its begin. */
+type UsageSpan = Used & { from: string; by_model: ModelUsed[] };
 
 /** By time, oldest first, and by model, the dearest first. */
-export type Usage = { data: UsageSpan[]; models: (Used & { model: string })[] };
+export type Usage = { data: UsageSpan[]; models: ModelUsed[] };
 
 /** Why a job has no charge. */
 export type Ended = {
@@ -128,6 +132,23 @@ export type Model = {
   jobs_24h: number;
   credits_24h: number;
   success_24h: number | null;
+  observed_24h: Observed;
+};
+
+/** What this service's gateways saw: shares from 0 to 1, null where nothing was seen that tells it. */
+export type Observed = {
+  requests: number;
+  failures: number;
+  uptime: number | null;
+  first_token_ms: number | null;
+  tokens_per_second: number | null;
+};
+export type ObservedSpan = Observed & { from: string };
+
+/** A model as clients met it, and each of its workers; the same spans in all, oldest first. `number` is null of a worker that is gone. */
+export type ModelSeen = {
+  spans: ObservedSpan[];
+  workers: { number: number | null; address: Address; spans: ObservedSpan[] }[];
 };
 
 /** What happened to a model, a worker, an operator or an account. */

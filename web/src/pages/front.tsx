@@ -6,13 +6,15 @@ import { modelsQuery, networkQuery } from "../data/queries.ts";
 import type { Network } from "../data/types.ts";
 import { pathOf } from "../explorer/find.ts";
 import { Button } from "../ui/controls.tsx";
+import { FirstCall } from "../ui/first-call.tsx";
 import { count, credits, usdg } from "../ui/format.ts";
 import { JobLink, ModelLink, When } from "../ui/links.tsx";
 import { Loaded } from "../ui/loaded.tsx";
 import { Card, Empty, Figure, useTitle } from "../ui/page.tsx";
 import { PriceTable } from "../ui/price-table.tsx";
-import { FirstCall } from "./front/first-call.tsx";
+
 import { Playground } from "./front/playground.tsx";
+import { ShownVerdict } from "./front/shown-verdict.tsx";
 
 /** What the service is, for whoever comes: in two sentences, then to try, with prices, code and live numbers. */
 export function Front() {
@@ -22,20 +24,24 @@ export function Front() {
   return (
     <main id="content" className="front">
       <header className="hero">
-        <h1>Chat completions with a receipt</h1>
-        <p className="lead">
-          An OpenAI-compatible API for prepaid credits: a contract locks each request's highest price, a worker answers
-          and signs, and the contract pays the exact charge. Everybody can check every charge, without trusting us.
-        </p>
-        <div className="actions">
-          <Link className="button primary" to="/app/settings">
-            Get an API key
-          </Link>
-          <a className="button" href={app.docs_url}>
-            Read the guide
-          </a>
+        <div className="claim">
+          <h1>Chat completions with a receipt</h1>
+          <p className="lead">
+            An OpenAI-compatible API for prepaid credits: a contract locks each request's highest price, a worker
+            answers and signs, and the contract pays the exact charge. Everybody can check every charge, without
+            trusting us.
+          </p>
+          <div className="actions">
+            <Link className="button primary" to="/app/settings">
+              Get an API key
+            </Link>
+            <a className="button" href={app.docs_url}>
+              Read the guide
+            </a>
+          </div>
           <VerifyAJob />
         </div>
+        <ShownVerdict jobs={network.data?.latest} />
       </header>
       <Numbers network={network.data} />
       <Playground />
@@ -46,7 +52,7 @@ export function Front() {
       </Card>
       <div className="columns">
         <Card title="A first call" aside={<a href={`${app.docs_url}#start`}>Guide</a>}>
-          <FirstCall />
+          <FirstCall model="qwen3-8b" />
         </Card>
         <Card title="Settled just now" aside={<Link to="/app/explorer">Explorer</Link>}>
           <Loaded query={network} rows={6} height={24}>

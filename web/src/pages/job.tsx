@@ -5,6 +5,7 @@ import { getAddress } from "viem";
 import { toProofHash } from "../../../protocol/answer-hash.ts";
 import { chainJobQuery, ownJobQuery, sessionQuery } from "../data/queries.ts";
 import type { ChainJob, Job } from "../data/types.ts";
+import { useVerdict } from "../explorer/use-verdict.ts";
 import type { Verdict } from "../explorer/verdict.ts";
 import { Hash } from "../ui/copy.tsx";
 import { capital, count, credits, short, usdg } from "../ui/format.ts";
@@ -15,7 +16,7 @@ import { Badge, JobBadge } from "../ui/status.tsx";
 import { whyUncharged } from "../ui/why.ts";
 import { TxHash } from "../wallet/action-status.tsx";
 import { AnswerCard, CommandCard, MoneyCard, TimeLine } from "./job/charge-cards.tsx";
-import { useVerdict, VerdictCard } from "./job/verdict-card.tsx";
+import { VerdictCard } from "./job/verdict-card.tsx";
 
 /** Only a job's owner disputes it: the code for wallets is loaded then. */
 const DisputeCard = lazy(() => import("./job/dispute-card.tsx"));

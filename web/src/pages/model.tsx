@@ -1,35 +1,54 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "react-router";
-import { modelQuery, workersQuery } from "../data/queries.ts";
+import { PATHS } from "../../../shared/web-paths.ts";
+import { modelQuery, modelSeenQuery, queryString, workersQuery } from "../data/queries.ts";
+import type { Model, ModelSeen, Observed } from "../data/types.ts";
 import { firstToken, History, JsonLink, success } from "../explorer/lists.tsx";
-import { count, credits, moment, svc } from "../ui/format.ts";
+import { Chart, type Series } from "../ui/chart.tsx";
+import { CopyButton } from "../ui/copy.tsx";
+import { FirstCall } from "../ui/first-call.tsx";
+import { count, credits, milliseconds, moment, percent, svc, tokensPerSecond } from "../ui/format.ts";
 import { Loaded } from "../ui/loaded.tsx";
-import { Card, Empty, Fact, Page } from "../ui/page.tsx";
+import { Card, Empty, Fact, Figure, Page } from "../ui/page.tsx";
 import { PriceTable } from "../ui/price-table.tsx";
+import { RangeChoice, SPANS, useRange } from "../ui/range.tsx";
+import { TierBadge } from "../ui/status.tsx";
 import { Table } from "../ui/table.tsx";
 import { WorkerState } from "./workers.tsx";
 
-/** A model: its price, who hosts it, and how prices changed. */
+/** A model: how it answers and what it costs, the code that asks it, who hosts it, and how its prices changed. */
 export function ModelPage() {
   const { id = "" } = useParams();
   const model = useQuery(modelQuery(id));
   return (
-    <Page key={id} title={id} actions={<JsonLink path={`/models/${encodeURIComponent(id)}`} name={id} />}>
+    <Page
+      key={id}
+      title={id}
+      about={model.data === undefined ? null : <About model={model.data} />}
+      actions={
+        <>
+          {model.data !== undefined && model.data.active_workers > 0 ? (
+            <Link className="button primary" to={PATHS.front + queryString({ model: id })}>
+              Try it
+            </Link>
+          ) : null}
+          <JsonLink path={`/models/${encodeURIComponent(id)}`} name={id} />
+        </>
+      }
+    >
       <Loaded query={model} rows={4} height={100}>
         {(data) => (
           <>
-            <Card>
-              <dl className="facts">
-                <Fact label="By">{data.owned_by}</Fact>
-                <Fact label="Parameters">{data.parameters}</Fact>
-                <Fact label="Context">{count(data.context_window)} tokens</Fact>
-                <Fact label="Number in the catalog">{data.number}</Fact>
-                <Fact label="Jobs charged in 24 hours">{count(data.jobs_24h)}</Fact>
-                <Fact label="Success in 24 hours">{success(data.success_24h)}</Fact>
-                <Fact label="Charged in 24 hours">{credits(data.credits_24h)}</Fact>
-                {data.retires_at === null ? null : <Fact label="Retires">{moment(data.retires_at)}</Fact>}
-              </dl>
-            </Card>
+            <Today model={data} />
+            <Seen id={id} />
+            <div className="columns lists">
+              <Card title="Ask it">
+                <FirstCall model={id} />
+              </Card>
+              <Card title="Facts">
+                <Facts model={data} />
+              </Card>
+            </div>
             <Card title="Price" aside={<span className="hint">in credits; 1 credit is 0.01 USDG</span>}>
               <PriceTable models={[data]} />
             </Card>
@@ -45,6 +64,131 @@ export function ModelPage() {
     </Page>
   );
 }
+
+const About = ({ model: { id, owned_by, parameters, context_window, tier } }: { model: Model }) => (
+  <span className="row-start">
+    <span className="hash">
+      by {owned_by} <CopyButton text={id} what="model id" />
+    </span>
+    {parameters}, {count(context_window)} tokens of context <TierBadge tier={tier} />
+  </span>
+);
+
+/** How it answered in the last 24 hours, to this service's clients. */
+function Today({ model: { observed_24h: seen, active_workers, demo } }: { model: Model }) {
+  const { requests, failures, uptime, first_token_ms, tokens_per_second } = seen;
+  return (
+    <dl className="figures four">
+      <Figure label="Time to first token" value={milliseconds(first_token_ms)}>
+        from the request, its lock included
+      </Figure>
+      <Figure label="Speed" value={tokensPerSecond(tokens_per_second)}>
+        output of its workers, on average
+      </Figure>
+      <Figure label="Uptime" value={uptime === null ? "–" : percent(uptime)}>
+        {demo
+          ? "demo text answers now"
+          : `${count(active_workers)} ${active_workers === 1 ? "worker answers" : "workers answer"} now`}
+      </Figure>
+      <Figure label="Failed requests" value={requests === 0 ? "–" : percent(failures / requests)}>
+        {count(failures)} of {count(requests)} in 24 hours
+      </Figure>
+    </dl>
+  );
+}
+
+/** The same over time, and by worker. */
+function Seen({ id }: { id: string }) {
+  const [range, setRange] = useRange();
+  const seen = useQuery(modelSeenQuery(id, range));
+  return (
+    <Card
+      title="As this service saw it"
+      aside={<RangeChoice value={range} choose={setRange} />}
+      className={seen.isPlaceholderData ? "stale" : ""}
+    >
+      <Loaded query={seen} rows={2} height={220}>
+        {(data) => <Charts seen={data} span={SPANS[data.spans.length] ?? "hour"} />}
+      </Loaded>
+    </Card>
+  );
+}
+
+function Charts({ seen, span }: { seen: ModelSeen; span: string }) {
+  const starts = seen.spans.map(({ from }) => from);
+  const byWorker = (read: (one: Observed) => number | null): Series[] =>
+    seen.workers.map(({ number, address, spans }, index) => ({
+      colour: index + 1,
+      name: number === null ? address.slice(0, 8) : `Worker ${number}`,
+      values: spans.map(read),
+    }));
+  const chart = { starts, span };
+  return (
+    <div className="charts">
+      <section aria-label="Time to first token">
+        <h3>Time to first token</h3>
+        <Chart
+          {...chart}
+          label="Time to first token"
+          kind="lines"
+          series={[
+            { name: "Your request", values: seen.spans.map((one) => one.first_token_ms) },
+            ...byWorker((one) => one.first_token_ms),
+          ]}
+          says={milliseconds}
+        />
+      </section>
+      <section aria-label="Speed">
+        <h3>Tokens a second</h3>
+        <Chart
+          {...chart}
+          label="Tokens a second"
+          kind="lines"
+          series={byWorker((one) => one.tokens_per_second)}
+          says={tokensPerSecond}
+          tick={count}
+        />
+      </section>
+      <section aria-label="Uptime">
+        <h3>Uptime</h3>
+        <Chart
+          {...chart}
+          label="Uptime"
+          kind="lines"
+          series={[
+            { name: "The model", values: seen.spans.map((one) => one.uptime) },
+            ...byWorker((one) => one.uptime),
+          ]}
+          says={percent}
+          top={1}
+        />
+      </section>
+      <section aria-label="Requests">
+        <h3>Requests</h3>
+        <Chart
+          {...chart}
+          label="Requests"
+          kind="bars"
+          series={[
+            { name: "Answered", values: seen.spans.map((one) => one.requests - one.failures) },
+            { name: "Failed", colour: "bad", values: seen.spans.map((one) => one.failures) },
+          ]}
+          says={count}
+        />
+      </section>
+    </div>
+  );
+}
+
+const Facts = ({ model }: { model: Model }) => (
+  <dl className="facts">
+    <Fact label="Number in the catalog">{model.number}</Fact>
+    <Fact label="Jobs charged in 24 hours">{count(model.jobs_24h)}</Fact>
+    <Fact label="Success in 24 hours">{success(model.success_24h)}</Fact>
+    <Fact label="Charged in 24 hours">{credits(model.credits_24h)}</Fact>
+    {model.retires_at === null ? null : <Fact label="Retires">{moment(model.retires_at)}</Fact>}
+  </dl>
+);
 
 function Hosts({ model }: { model: string }) {
   const workers = useQuery(workersQuery);

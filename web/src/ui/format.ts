@@ -69,6 +69,13 @@ export const seconds = (value: number): string =>
     ? `${numbers.format(Math.max(1, value))} s`
     : `${value < 10 ? value.toFixed(2) : value.toFixed(1)} s`;
 
+/** `320 ms`, `1.24 s`; a dash where nothing is known. */
+export const milliseconds = (ms: number | null): string =>
+  ms === null ? "–" : ms < 1_000 ? `${numbers.format(ms)} ms` : `${numbers.format(Math.round(ms / 10) / 100)} s`;
+
+export const tokensPerSecond = (value: number | null): string =>
+  value === null ? "–" : `${numbers.format(value)} tok/s`;
+
 /** `0x1234…cdef`; job ids keep their random end, which tells them apart. */
 export function short(text: string, head = 6, tail = 4): string {
   return text.length <= head + tail + 1 ? text : `${text.slice(0, head)}…${text.slice(-tail)}`;

@@ -11,7 +11,7 @@ const COLUMNS = [
   { end: "Credits" },
   "Model",
   { end: "Output tokens" },
-  { end: "Lock to answer" },
+  { end: "Answered in" },
   { end: "Created" },
 ];
 

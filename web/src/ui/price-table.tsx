@@ -16,13 +16,36 @@ export const pricesOf = (model: Model): Prices => ({
   creditsPer1kTokens: model.credits_per_1k_tokens,
 });
 
-/** What each model costs: its least charge, what a token adds, and the price of an answer as long as the visitor says. */
-export function PriceTable({ models }: { models: readonly Model[] }) {
+/** The length of the visitor's own answer, as typed and as a number. */
+export function useAnswerTokens() {
   const [typed, setTyped] = useState(String(EXAMPLE_TOKENS));
   const tokens = /^\d+$/.test(typed) ? Math.min(Number(typed), MOST_TOKENS) : 0;
+  return { typed, setTyped, tokens };
+}
+
+/** Asks how long the visitor's answers are, and says how they are charged. */
+export const Estimator = ({ typed, setTyped }: ReturnType<typeof useAnswerTokens>) => (
+  <div className="estimator">
+    <Field
+      label="An answer of"
+      inputMode="numeric"
+      suffix="output tokens"
+      value={typed}
+      onChange={(event) => setTyped(event.target.value.replace(/\D/g, ""))}
+    />
+    <p className="hint">
+      Up to {FLAT_TOKENS} tokens an answer costs the least charge. A longer one costs the price per 1,000 tokens,
+      rounded up, but never less than the least charge. Prompts cost nothing. A credit is 0.01 USDG, a stablecoin.
+    </p>
+  </div>
+);
+
+/** What each model costs: its least charge, what a token adds, and the price of an answer as long as the visitor says. */
+export function PriceTable({ models }: { models: readonly Model[] }) {
+  const answer = useAnswerTokens();
   const columns = [
     "Model",
-    { end: `${count(tokens)} tokens` },
+    { end: `${count(answer.tokens)} tokens` },
     { end: "Least charge" },
     { end: "Per 1,000 tokens" },
     { end: "Context" },
@@ -31,22 +54,10 @@ export function PriceTable({ models }: { models: readonly Model[] }) {
   ];
   return (
     <>
-      <div className="estimator">
-        <Field
-          label="An answer of"
-          inputMode="numeric"
-          suffix="output tokens"
-          value={typed}
-          onChange={(event) => setTyped(event.target.value.replace(/\D/g, ""))}
-        />
-        <p className="hint">
-          Up to {FLAT_TOKENS} tokens an answer costs the least charge. A longer one costs the price per 1,000 tokens,
-          rounded up, but never less than the least charge. Prompts cost nothing.
-        </p>
-      </div>
+      <Estimator {...answer} />
       <Table caption="Models and prices in credits; a credit is 0.01 USDG" columns={columns}>
         {models.map((model) => (
-          <Row key={model.number} model={model} tokens={tokens} />
+          <Row key={model.number} model={model} tokens={answer.tokens} />
         ))}
       </Table>
     </>
@@ -64,10 +75,7 @@ function Row({ model, tokens }: { model: Model; tokens: number }) {
         </span>
         <Announced model={model} />
       </td>
-      <td
-        className="end"
-        title={tokens > FLAT_TOKENS ? formula(model, tokens) : `the least charge, up to ${FLAT_TOKENS} tokens`}
-      >
+      <td className="end" title={formula(model, tokens)}>
         <strong>{count(price)}</strong> <span className="hint wide-only">{usdg(price)}</span>
       </td>
       <td className="end">{count(model.credits_per_request)}</td>
@@ -77,26 +85,31 @@ function Row({ model, tokens }: { model: Model; tokens: number }) {
         <TierBadge tier={model.tier} />
       </td>
       <td className="end">
-        {model.retired ? (
-          <Badge tone="bad">retired</Badge>
-        ) : model.demo ? (
-          <Badge tone="mild">demo text</Badge>
-        ) : model.active_workers > 0 ? (
-          <Badge tone="good">{`${model.active_workers} active`}</Badge>
-        ) : (
-          <Badge tone="mild">none now</Badge>
-        )}
+        <Hosted model={model} />
       </td>
     </tr>
   );
 }
 
-/** `max(40, ⌈900 × 20 ÷ 1,000⌉)`. */
+/** Whether somebody answers for it now. */
+export function Hosted({ model }: { model: Model }) {
+  if (model.retired) return <Badge tone="bad">retired</Badge>;
+  if (model.demo) return <Badge tone="mild">demo text</Badge>;
+  return model.active_workers > 0 ? (
+    <Badge tone="good">{`${model.active_workers} active`}</Badge>
+  ) : (
+    <Badge tone="mild">none now</Badge>
+  );
+}
+
+/** `max(40, ⌈900 × 20 ÷ 1,000⌉)`; in words where the answer costs the least charge for its length. */
 export const formula = ({ credits_per_request, credits_per_1k_tokens }: Model, tokens: number): string =>
-  `max(${credits_per_request}, ⌈${count(tokens)} × ${credits_per_1k_tokens} ÷ 1,000⌉)`;
+  tokens <= FLAT_TOKENS
+    ? `the least charge, up to ${FLAT_TOKENS} tokens`
+    : `max(${credits_per_request}, ⌈${count(tokens)} × ${credits_per_1k_tokens} ÷ 1,000⌉)`;
 
 /** Changes that governance has announced and that are not in force yet. */
-function Announced({ model }: { model: Model }) {
+export function Announced({ model }: { model: Model }) {
   return (
     <>
       {model.prices_change_at && model.next_credits_per_request !== null ? (

@@ -6,7 +6,10 @@ import { toProofHash } from "../../../../protocol/answer-hash.ts";
 import { app } from "../../data/app.ts";
 import type { Job } from "../../data/types.ts";
 
-export type Message = { role: "user" | "assistant"; content: string };
+export type Message = { role: "system" | "user" | "assistant"; content: string };
+
+/** What can be set beside the conversation; what is not set is left to the model server. */
+export type Parameters = { max_tokens: number; temperature?: number; top_p?: number; seed?: number; stop?: string[] };
 
 /** What the worker signed, as the last chunk of a stream holds it. */
 export type Statement = { worker_address: string; completion: { proofHash: Hex } };
@@ -17,6 +20,7 @@ export type Step =
   | { step: "text"; text: string }
   | { step: "signed"; statement: Statement; isSame: boolean }
   | { step: "tokens"; tokens: number }
+  | { step: "stopped" }
   | { step: "settled"; job: Job; remaining: number | null };
 
 /** The API refused, or broke off. */
@@ -24,22 +28,41 @@ class ChatFailure extends Error {
   override name = "ChatFailure";
 }
 
-type Asked = { apiKey: string; model: string; messages: readonly Message[]; maxTokens: number };
+type Asked = { apiKey: string; model: string; messages: readonly Message[]; parameters: Parameters };
 
-/** Sends a chat request and tells each step, from the lock to the settlement. Throws what the API says against it. */
-export async function chat(asked: Asked, told: (step: Step) => void, signal: AbortSignal): Promise<void> {
-  const response = await api("/v1/chat/completions", asked.apiKey, signal, {
-    model: asked.model,
-    messages: asked.messages,
-    max_tokens: asked.maxTokens,
-    stream: true,
-    stream_options: { include_usage: true },
-  });
+/** `stop` ends the answer where it is, `left` everything. */
+type Signals = { stop: AbortSignal; left: AbortSignal };
+
+/**
+ * Sends a chat request and tells each step, from the lock to the settlement. Throws what the API says against it. After a stop the charge is
+ * followed to its end; before the lock is known there is no job to follow.
+ */
+export async function chat(
+  { apiKey, model, messages, parameters }: Asked,
+  told: (step: Step) => void,
+  { stop, left }: Signals,
+): Promise<void> {
+  const either = AbortSignal.any([stop, left]);
+  const body = { ...bodyOf(model, messages, parameters), stream_options: { include_usage: true } };
+  const response = await api("/v1/chat/completions", apiKey, either, body);
   const jobId = response.headers.get("x-service-job-id") ?? "";
   told({ step: "locked", jobId, tx: response.headers.get("x-service-tx-hash") });
-  await readAnswer(response, told);
-  await awaitSettlement(jobId, asked.apiKey, told, signal);
+  try {
+    await readAnswer(response, told);
+  } catch (error) {
+    if (!stop.aborted) throw error;
+    told({ step: "stopped" });
+  }
+  await awaitSettlement(jobId, apiKey, told, left);
 }
+
+/** The body of the request, as the playground shows it, too. */
+export const bodyOf = (model: string, messages: readonly Message[], parameters: Parameters) => ({
+  model,
+  messages,
+  ...parameters,
+  stream: true,
+});
 
 /** Sends a body, if there is one, with the key; throws what the API says against it. */
 async function api(path: string, apiKey: string, signal: AbortSignal, body?: object): Promise<Response> {

@@ -1,14 +1,15 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { type FormEvent, type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
+import { type FormEvent, type KeyboardEvent, lazy, Suspense, useEffect, useId, useRef, useState } from "react";
 import { quote } from "../../../../protocol/pricing.ts";
 import { app } from "../../data/app.ts";
 import { demoQuery, modelsQuery, networkQuery } from "../../data/queries.ts";
 import type { Model } from "../../data/types.ts";
+import { useNow } from "../../ui/clock.ts";
 import { Button, Field, Select } from "../../ui/controls.tsx";
 import { count, credits } from "../../ui/format.ts";
-import { Failure } from "../../ui/page.tsx";
+import { Failure, Folded } from "../../ui/page.tsx";
 import { pricesOf } from "../../ui/price-table.tsx";
-import { chat, type Message, type Step } from "./chat.ts";
+import { bodyOf, chat, type Message, type Parameters, type Step } from "./chat.ts";
 import { type Receipt, ReceiptSteps } from "./receipt.tsx";
 
 const LENGTHS = [250, 500, 1_000, 2_000];
@@ -16,25 +17,50 @@ const PROMPTS = ["Say hello.", "Explain an escrow in two sentences.", "Write a h
 /** Cheap and quick: what is asked first where no model is known to answer, only text generators. */
 const FIRST = "qwen3-8b";
 
+/** The code that reads Markdown comes with the first answer, the code samples when somebody asks for them. */
+const Markdown = lazy(() => import("../../ui/markdown.tsx"));
+const FirstCall = lazy(async () => ({ default: (await import("../../ui/first-call.tsx")).FirstCall }));
+
 /** Chat with any model, and see lock, signature, settlement and price as they come. */
 export function Playground() {
   const catalog = useQuery(modelsQuery);
   const models = catalog.data?.data.filter((model) => model.active_workers > 0) ?? [];
   const demo = useQuery({ ...demoQuery, enabled: app.development }).data?.api_key ?? null;
-  const [name, setName] = useState<string | null>(null);
+  const [name, setName] = useState(new URLSearchParams(location.search).get("model"));
   const [length, setLength] = useState(500);
+  const [settings, setSettings] = useState<Settings>({ system: "", temperature: "", topP: "", seed: "", stop: "" });
   const [ownKey, setOwnKey] = useState("");
+  const [text, setText] = useState("");
+  /** Place of the message that is written anew. */
+  const [edited, setEdited] = useState<number | null>(null);
   const apiKey = ownKey || demo;
   const { messages, receipt, isRunning, send, stop, clear } = useChat();
   const first = models.find(({ demo }) => !demo) ?? models.find(({ id }) => id === FIRST) ?? models[0];
   const model = models.find(({ id }) => id === name) ?? first;
-  const ask = (text: string) => {
-    if (model === undefined || apiKey === null || isRunning || text.trim() === "") return;
-    const most = quote(length, pricesOf(model));
-    void send({ apiKey, model: model.id, maxTokens: length, text: text.trim(), most });
+  const parameters = parametersOf(settings, length);
+  const fault = faultOf(settings);
+  const system: Message[] = settings.system.trim() === "" ? [] : [{ role: "system", content: settings.system.trim() }];
+  const ask = (asked: string) => {
+    if (model === undefined || apiKey === null || isRunning || asked.trim() === "" || fault !== null) return;
+    const history = messages.slice(0, edited ?? messages.length);
+    void send({
+      apiKey,
+      model: model.id,
+      parameters,
+      system,
+      history,
+      text: asked.trim(),
+      most: quote(length, pricesOf(model)),
+    });
+    setText("");
+    setEdited(null);
+  };
+  const edit = (place: number) => {
+    setText(messages[place]?.content ?? "");
+    setEdited(place);
   };
   return (
-    <section className="playground card" aria-label="Playground">
+    <section className="playground card" aria-label="Playground" id="playground">
       <div className="talk">
         <div className="filters">
           <Select label="Model" value={model?.id ?? ""} onChange={(event) => setName(event.target.value)}>
@@ -55,13 +81,23 @@ export function Playground() {
             ))}
           </Select>
           {messages.length > 0 ? (
-            <Button kind="quiet" disabled={isRunning} onClick={clear}>
+            <Button
+              kind="quiet"
+              disabled={isRunning}
+              onClick={() => {
+                clear();
+                setEdited(null);
+              }}
+            >
               New chat
             </Button>
           ) : null}
         </div>
+        <Folded className="folded" summary="System prompt and parameters">
+          {() => <SettingsFields settings={settings} change={setSettings} fault={fault} />}
+        </Folded>
         {model?.demo ? <DemoNotice /> : null}
-        <Talk messages={messages} isRunning={isRunning} />
+        <Talk messages={messages} isRunning={isRunning} receipt={receipt} onEdit={edit} />
         {receipt?.failure === undefined ? null : <Failure told={{ title: "No answer", text: receipt.failure }} />}
         {messages.length === 0 ? (
           <p className="tags">
@@ -78,19 +114,109 @@ export function Playground() {
           </p>
         ) : null}
         <Ask
+          text={text}
+          setText={setText}
           onAsk={ask}
-          disabled={apiKey === null || model === undefined}
+          disabled={apiKey === null || model === undefined || fault !== null}
           isRunning={isRunning}
           onStop={stop}
           price={model === undefined ? "" : priceOf(model, length)}
+          cancelEdit={
+            edited === null
+              ? null
+              : () => {
+                  setEdited(null);
+                  setText("");
+                }
+          }
         />
         <Key demo={demo !== null} value={ownKey} onChange={setOwnKey} />
+        {model === undefined ? null : (
+          <Folded className="folded" summary="View code of this chat">
+            {() => (
+              <Suspense>
+                <FirstCall
+                  model={model.id}
+                  body={bodyOf(model.id, [...system, ...askedOf(messages, text)], parameters)}
+                />
+              </Suspense>
+            )}
+          </Folded>
+        )}
       </div>
       <div className="paid">
         <h3>The charge, live</h3>
         <ReceiptSteps receipt={receipt} />
       </div>
     </section>
+  );
+}
+
+/** The conversation up to the question that its code asks: the one being typed, else the last. */
+function askedOf(messages: readonly Message[], text: string): Message[] {
+  const said = messages.filter(({ content }) => content !== "");
+  if (text.trim() !== "") return [...said, { role: "user", content: text.trim() }];
+  const last = said.findLastIndex(({ role }) => role === "user");
+  return last === -1 ? [{ role: "user", content: PROMPTS[0] ?? "" }] : said.slice(0, last + 1);
+}
+
+/** As typed; what is empty is left to the model server. */
+type Settings = { system: string; temperature: string; topP: string; seed: string; stop: string };
+
+function parametersOf({ temperature, topP, seed, stop }: Settings, length: number): Parameters {
+  return {
+    max_tokens: length,
+    ...(temperature.trim() !== "" && { temperature: Number(temperature) }),
+    ...(topP.trim() !== "" && { top_p: Number(topP) }),
+    ...(seed.trim() !== "" && { seed: Number(seed) }),
+    ...(stop !== "" && { stop: [stop] }),
+  };
+}
+
+/** What cannot be sent as typed, as the API would say it. */
+function faultOf({ temperature, topP, seed }: Settings): string | null {
+  const outside = (text: string, most: number) => text.trim() !== "" && !(Number(text) >= 0 && Number(text) <= most);
+  if (outside(temperature, 2)) return "Temperature must be a number from 0 to 2.";
+  if (outside(topP, 1)) return "Top P must be a number from 0 to 1.";
+  if (seed.trim() !== "" && !/^\d{1,15}$/.test(seed.trim())) return "Seed must be a whole number.";
+  return null;
+}
+
+type SettingsProps = { settings: Settings; change: (settings: Settings) => void; fault: string | null };
+
+function SettingsFields({ settings, change, fault }: SettingsProps) {
+  const id = useId();
+  const field = (name: keyof Settings, label: string, placeholder: string) => (
+    <Field
+      label={label}
+      placeholder={placeholder}
+      inputMode={name === "stop" ? "text" : "decimal"}
+      value={settings[name]}
+      onChange={(event) => change({ ...settings, [name]: event.target.value })}
+    />
+  );
+  return (
+    <div className="settings">
+      <div className="field">
+        <label htmlFor={id}>System prompt</label>
+        <textarea
+          id={id}
+          rows={2}
+          placeholder="You answer in one sentence."
+          value={settings.system}
+          onChange={(event) => change({ ...settings, system: event.target.value })}
+        />
+      </div>
+      <div className="parameters">
+        {field("temperature", "Temperature", "model's own")}
+        {field("topP", "Top P", "model's own")}
+        {field("seed", "Seed", "random")}
+        {field("stop", "Stop at", "nothing")}
+      </div>
+      <p className="hint wrong" role="status">
+        {fault}
+      </p>
+    </div>
   );
 }
 
@@ -113,30 +239,42 @@ function useChat() {
   const cache = useQueryClient();
   const [messages, setMessages] = useState<Message[]>([]);
   const [receipt, setReceipt] = useState<Receipt | null>(null);
-  const [running, setRunning] = useState<AbortController | null>(null);
-  useEffect(() => () => running?.abort(), [running]);
+  const [running, setRunning] = useState<{ stop: AbortController; left: AbortController } | null>(null);
+  useEffect(() => () => running?.left.abort(), [running]);
 
-  type Sent = { apiKey: string; model: string; maxTokens: number; text: string; most: number };
-  const send = async ({ text, most, ...asked }: Sent) => {
-    const abort = new AbortController();
-    const history: Message[] = [...messages.filter(({ content }) => content !== ""), { role: "user", content: text }];
+  type Sent = {
+    apiKey: string;
+    model: string;
+    parameters: Parameters;
+    system: readonly Message[];
+    history: readonly Message[];
+    text: string;
+    most: number;
+  };
+  const send = async ({ text, most, system, history, ...asked }: Sent) => {
+    const signals = { stop: new AbortController(), left: new AbortController() };
+    const said: Message[] = [...history.filter(({ content }) => content !== ""), { role: "user", content: text }];
     const begin = performance.now();
-    setMessages([...history, { role: "assistant", content: "" }]);
+    setMessages([...said, { role: "assistant", content: "" }]);
     setReceipt({ most });
-    setRunning(abort);
+    setRunning(signals);
     const told = (step: Step) => {
       const ms = performance.now() - begin;
       if (step.step === "text") {
         setMessages((all) => all.with(-1, { role: "assistant", content: (all.at(-1)?.content ?? "") + step.text }));
       } else if (step.step === "tokens") setReceipt((before) => before && { ...before, tokens: step.tokens });
+      else if (step.step === "stopped") setReceipt((before) => before && { ...before, stopped: true });
       else setReceipt((before) => before && { ...before, [step.step]: { ...step, ms } });
       if (step.step === "settled") void cache.invalidateQueries({ queryKey: networkQuery.queryKey });
     };
     try {
-      await chat({ ...asked, messages: history }, told, abort.signal);
+      await chat({ ...asked, messages: [...system, ...said] }, told, {
+        stop: signals.stop.signal,
+        left: signals.left.signal,
+      });
     } catch (error) {
-      const failure = abort.signal.aborted
-        ? "You stopped listening. The job runs to its end, and its page shows the charge."
+      const failure = signals.stop.signal.aborted
+        ? "You stopped before the service named a job. If its credits were locked all the same, your list of jobs shows it and what became of them."
         : (error as Error).message;
       setReceipt((before) => before && { ...before, failure });
     } finally {
@@ -147,10 +285,17 @@ function useChat() {
     setMessages([]);
     setReceipt(null);
   };
-  return { messages, receipt, isRunning: running !== null, send, stop: () => running?.abort(), clear };
+  return { messages, receipt, isRunning: running !== null, send, stop: () => running?.stop.abort(), clear };
 }
 
-function Talk({ messages, isRunning }: { messages: readonly Message[]; isRunning: boolean }) {
+type TalkProps = {
+  messages: readonly Message[];
+  isRunning: boolean;
+  receipt: Receipt | null;
+  onEdit: (place: number) => void;
+};
+
+function Talk({ messages, isRunning, receipt, onEdit }: TalkProps) {
   const end = useRef<HTMLDivElement>(null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: each new text scrolls to the end
   useEffect(() => {
@@ -160,37 +305,80 @@ function Talk({ messages, isRunning }: { messages: readonly Message[]; isRunning
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
     <div className="messages" ref={end} tabIndex={0} role="log" aria-label="Conversation" aria-busy={isRunning}>
-      {messages.map(({ role, content }, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: messages are only added
-        <div key={index} className={`message ${role}`}>
+      {messages.map(({ role, content }, place) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: messages are only added at the end, or replaced there
+        <div key={place} className={`message ${role}`}>
           <span className="visually-hidden">{role === "user" ? "You" : "Model"}: </span>
-          {content}
-          {role === "assistant" && content === "" && isRunning ? <span className="spinner" /> : null}
+          {role === "user" ? (
+            content
+          ) : content === "" ? null : (
+            <Suspense fallback={content}>
+              <Markdown text={content} />
+            </Suspense>
+          )}
+          {role === "assistant" && isRunning && place === messages.length - 1 ? (
+            <Waiting receipt={receipt} hasText={content !== ""} />
+          ) : null}
+          {role === "user" && !isRunning ? (
+            <Button kind="quiet" className="edit" onClick={() => onEdit(place)}>
+              Edit
+            </Button>
+          ) : null}
         </div>
       ))}
     </div>
   );
 }
 
+/** What the running request waits for, and since when. */
+function Waiting({ receipt, hasText }: { receipt: Receipt | null; hasText: boolean }) {
+  const isOver = receipt?.signed !== undefined || receipt?.stopped;
+  const what = isOver
+    ? null
+    : receipt?.locked === undefined
+      ? "Waiting for a place at a worker, and for the block that locks the credits"
+      : hasText
+        ? null
+        : "Locked. Waiting for the model's first token";
+  const now = useNow();
+  const since = useRef({ what, at: now });
+  if (since.current.what !== what) since.current = { what, at: Date.now() };
+  if (what === null) return null;
+  const seconds = Math.max(0, Math.round((now - since.current.at) / 1_000));
+  return (
+    <p className="waiting">
+      <span className="spinner" aria-hidden="true" /> {what}
+      {seconds < 2 ? "" : `, ${seconds} s`}
+    </p>
+  );
+}
+
 type AskProps = {
+  text: string;
+  setText: (text: string) => void;
   onAsk: (text: string) => void;
   onStop: () => void;
   disabled: boolean;
   isRunning: boolean;
   price: string;
+  /** Null unless an earlier message is written anew. */
+  cancelEdit: (() => void) | null;
 };
 
-function Ask({ onAsk, onStop, disabled, isRunning, price }: AskProps) {
+function Ask({ text, setText, onAsk, onStop, disabled, isRunning, price, cancelEdit }: AskProps) {
   const id = useId();
-  const [text, setText] = useState("");
+  const area = useRef<HTMLTextAreaElement>(null);
+  const isEdit = cancelEdit !== null;
+  useEffect(() => {
+    if (isEdit) area.current?.focus();
+  }, [isEdit]);
   const submit = (event: FormEvent | KeyboardEvent) => {
     event.preventDefault();
-    if (disabled || isRunning || text.trim() === "") return;
-    onAsk(text);
-    setText("");
+    if (!disabled && !isRunning && text.trim() !== "") onAsk(text);
   };
   const onKey = (event: KeyboardEvent) => {
     if (event.key === "Enter" && !event.shiftKey && !event.nativeEvent.isComposing) submit(event);
+    if (event.key === "Escape") cancelEdit?.();
   };
   return (
     <form className="ask" onSubmit={submit}>
@@ -199,6 +387,7 @@ function Ask({ onAsk, onStop, disabled, isRunning, price }: AskProps) {
       </label>
       <textarea
         id={id}
+        ref={area}
         rows={2}
         placeholder="Ask something"
         value={text}
@@ -206,14 +395,23 @@ function Ask({ onAsk, onStop, disabled, isRunning, price }: AskProps) {
         onKeyDown={onKey}
       />
       <div className="row">
-        <p className="hint">{price}</p>
-        {isRunning ? (
-          <Button onClick={onStop}>Stop</Button>
-        ) : (
-          <Button type="submit" kind="primary" disabled={disabled || text.trim() === ""}>
-            Send
-          </Button>
-        )}
+        <p className="hint">
+          {isEdit ? `It replaces your message and what follows it, as a new request: ${price}` : price}
+        </p>
+        <div className="actions">
+          {cancelEdit === null ? null : (
+            <Button kind="quiet" onClick={cancelEdit}>
+              Leave it as it was
+            </Button>
+          )}
+          {isRunning ? (
+            <Button onClick={onStop}>Stop</Button>
+          ) : (
+            <Button type="submit" kind="primary" disabled={disabled || text.trim() === ""}>
+              Send
+            </Button>
+          )}
+        </div>
       </div>
     </form>
   );

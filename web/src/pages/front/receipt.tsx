@@ -15,6 +15,8 @@ export type Receipt = {
   signed?: { ms: number; statement: Statement; isSame: boolean };
   tokens?: number;
   settled?: { ms: number; job: Job; remaining: number | null };
+  /** The visitor ended the answer where it was. */
+  stopped?: boolean;
   failure?: string;
 };
 
@@ -22,7 +24,7 @@ type State = "idle" | "runs" | "done" | "bad";
 
 /** The way of a charge in four steps, each with its evidence as soon as it is there; before a request it says what will happen. */
 export function ReceiptSteps({ receipt }: { receipt: Receipt | null }) {
-  const { locked, signed, tokens, settled, failure } = receipt ?? {};
+  const { locked, signed, tokens, settled, stopped = false, failure } = receipt ?? {};
   const state = (done: boolean, before: boolean): State =>
     done ? "done" : receipt === null || !before ? "idle" : failure === undefined ? "runs" : "bad";
   const isCharged = settled?.job.status === "settled";
@@ -37,8 +39,14 @@ export function ReceiptSteps({ receipt }: { receipt: Receipt | null }) {
           </>
         )}
       </Step>
-      <Step title="Answered and signed" state={state(signed !== undefined, locked !== undefined)} ms={signed?.ms}>
-        {signed === undefined ? (
+      <Step
+        title={stopped ? "Stopped by you" : "Answered and signed"}
+        state={state(signed !== undefined, locked !== undefined && !stopped)}
+        ms={signed?.ms}
+      >
+        {stopped ? (
+          "The worker ends its answer where it is, and signs what it has: that much is charged."
+        ) : signed === undefined ? (
           "A worker with a stake answers, and signs the SHA-256 of its text."
         ) : (
           <>
@@ -63,7 +71,7 @@ export function ReceiptSteps({ receipt }: { receipt: Receipt | null }) {
       </Step>
       <Step
         title={settled === undefined || isCharged ? "Settled" : `Ended: ${settled.job.status}`}
-        state={settled !== undefined && !isCharged ? "bad" : state(isCharged, signed !== undefined)}
+        state={settled !== undefined && !isCharged ? "bad" : state(isCharged, signed !== undefined || stopped)}
         ms={settled?.ms}
       >
         {settled === undefined ? (

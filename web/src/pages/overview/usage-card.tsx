@@ -1,30 +1,46 @@
 import { useQuery } from "@tanstack/react-query";
+import type { ReactNode } from "react";
 import { Link, useSearchParams } from "react-router";
 import { PATHS } from "../../../../shared/web-paths.ts";
 import { queryString, usageQuery } from "../../data/queries.ts";
-import type { UsageRange } from "../../data/types.ts";
-import { Segments } from "../../ui/controls.tsx";
-import { shortMoment } from "../../ui/format.ts";
+import type { Usage, UsageRange, Used } from "../../data/types.ts";
+import { Chart, type Series } from "../../ui/chart.tsx";
+import { Button, Segments } from "../../ui/controls.tsx";
+import { count, credits, percent, seconds } from "../../ui/format.ts";
 import { Loaded } from "../../ui/loaded.tsx";
 import { Card } from "../../ui/page.tsx";
-import { MEASURES, type Span, UsageChart, UsageTable } from "../../ui/usage-chart.tsx";
+import { Table } from "../../ui/table.tsx";
 
-const HOUR: Span = { name: "hour", label: ({ from }) => shortMoment(from) };
-const DAY: Span = { name: "day", label: ({ from }) => from.slice(0, 10) };
-const RANGES: Record<UsageRange, string> = { "24h": "24 h", "7d": "7 d", "30d": "30 d" };
+const RANGES: Record<UsageRange, string> = { "24h": "24 h", "7d": "7 d", "30d": "30 d", "12m": "12 months" };
+const SPANS: Record<UsageRange, string> = { "24h": "hour", "7d": "day", "30d": "day", "12m": "month" };
 const isRange = (text: string | null): text is UsageRange => text !== null && Object.hasOwn(RANGES, text);
 
-const isMeasure = (text: string | null): text is keyof typeof MEASURES =>
-  text !== null && Object.hasOwn(MEASURES, text);
+/** What the chart can show; `of` is stacked by model. Times are no sum, so they are lines. */
+type Measure = { label: string; says: (value: number) => string; of?: (used: Used) => number };
 
-/** What the wallet used in a time that it chooses, which is in the address; by hour or day, and by model. */
+const MEASURES: Record<string, Measure> = {
+  credits: { label: "Credits", of: (used) => used.credits, says: credits },
+  tokens: { label: "Tokens", of: (used) => used.tokens, says: (value) => `${count(value)} tokens` },
+  requests: {
+    label: "Requests",
+    of: (used) => used.jobs,
+    says: (value) => `${count(value)} ${value === 1 ? "job" : "jobs"}`,
+  },
+  errors: { label: "Not charged", of: (used) => used.uncharged, says: (value) => `${count(value)} not charged` },
+  latency: { label: "Lock to answer", says: seconds },
+};
+
+/** Models with a layer of their own; the others are one. */
+const MOST_MODELS = 6;
+
+/** What the wallet used in a time that it chooses, which is in the address; stacked by model, as a table and as a file. */
 export function UsageCard() {
   const [search, setSearch] = useSearchParams();
   const given = search.get("range");
   const range = isRange(given) ? given : "30d";
   const usage = useQuery(usageQuery(range));
-  const chosen = search.get("show");
-  const show = isMeasure(chosen) ? chosen : "credits";
+  const chosen = search.get("show") ?? "";
+  const show = Object.hasOwn(MEASURES, chosen) ? chosen : "credits";
   const choose = (name: string) => (value: string) => {
     const next = new URLSearchParams(search);
     next.set(name, value);
@@ -33,32 +49,118 @@ export function UsageCard() {
   const measures = Object.entries(MEASURES).map(([name, { label }]) => [name, label] as const);
   const choice = (
     <div className="filters">
-      <Segments legend="What the bars show" name="show" options={measures} value={show} choose={choose("show")} />
+      <Segments legend="What the chart shows" name="show" options={measures} value={show} choose={choose("show")} />
       <Segments legend="Time" name="range" options={Object.entries(RANGES)} value={range} choose={choose("range")} />
     </div>
   );
   return (
     <Card title="Usage" aside={choice} className={usage.isPlaceholderData ? "stale" : ""}>
       <div className="chart-room">
-        <Loaded query={usage} rows={1} height={180}>
-          {({ data, models }) => (
-            <>
-              {/* Until the chosen time is read, the bars are still those of the one before. */}
-              <UsageChart spans={data} of={data.length === 24 ? HOUR : DAY} measure={MEASURES[show]} />
-              {models.length === 0 ? null : (
-                <UsageTable
-                  head="Model"
-                  rows={models.map(({ model, ...used }) => ({
-                    ...used,
-                    key: model,
-                    name: <Link to={PATHS.jobs + queryString({ model })}>{model}</Link>,
-                  }))}
-                />
-              )}
-            </>
-          )}
+        <Loaded query={usage} rows={1} height={260}>
+          {(data) => <Shown usage={data} range={range} measure={MEASURES[show] as Measure} />}
         </Loaded>
       </div>
     </Card>
+  );
+}
+
+function Shown({ usage, range, measure }: { usage: Usage; range: UsageRange; measure: Measure }) {
+  const { data, models } = usage;
+  const sum = (read: (used: Used) => number) => data.reduce((all, one) => all + read(one), 0);
+  // Until the chosen time is read, the bars are still those of the one before.
+  const span = data.length === 24 ? "hour" : data.length === 12 ? "month" : "day";
+  return (
+    <>
+      <div className="row">
+        <p className="chart-says">
+          <strong>{count(sum((one) => one.credits))}</strong> credits and {count(sum((one) => one.tokens))} tokens for{" "}
+          {count(sum((one) => one.jobs))} jobs, {count(sum((one) => one.uncharged))} of them not charged
+        </p>
+        <Button kind="quiet" onClick={() => download(`usage-${range}.csv`, csvOf(usage, SPANS[range]))}>
+          Download CSV
+        </Button>
+      </div>
+      <Chart
+        label={measure.label}
+        kind={measure.of === undefined ? "lines" : "bars"}
+        starts={data.map(({ from }) => from)}
+        span={span}
+        series={measure.of === undefined ? timesOf(usage) : layersOf(usage, measure.of)}
+        says={measure.says}
+        tick={measure.of === undefined ? seconds : count}
+      />
+      {models.length === 0 ? null : (
+        <UsageTable
+          rows={models.map(({ model, ...used }) => ({
+            ...used,
+            key: model,
+            name: <Link to={PATHS.jobs + queryString({ model })}>{model}</Link>,
+          }))}
+        />
+      )}
+    </>
+  );
+}
+
+/** A layer for each of the dearest models, and one for all others. */
+function layersOf({ data, models }: Usage, of: (used: Used) => number): Series[] {
+  const named = models.slice(0, MOST_MODELS).map(({ model }) => model);
+  const values = (isShown: (model: string) => boolean) =>
+    data.map(({ by_model }) => by_model.reduce((sum, one) => sum + (isShown(one.model) ? of(one) : 0), 0));
+  const layers = named.map((name) => ({ name, values: values((model) => model === name) }));
+  if (models.length <= MOST_MODELS) return layers;
+  return [...layers, { name: "other models", values: values((model) => !named.includes(model)) }];
+}
+
+const timesOf = ({ data }: Usage): Series[] => [
+  { name: "half were answered within", values: data.map(({ answer_seconds }) => answer_seconds?.median ?? null) },
+  { name: "95 % within", values: data.map(({ answer_seconds }) => answer_seconds?.p95 ?? null) },
+];
+
+/** A row for each span and model with jobs. */
+function csvOf({ data }: Usage, span: string): string {
+  const rows = data.flatMap(({ from, by_model }) =>
+    by_model.map((one) => [from, one.model, one.jobs, one.uncharged, one.credits, one.tokens].join(",")),
+  );
+  return [`${span}_utc,model,jobs,not_charged,credits,tokens`, ...rows, ""].join("\r\n");
+}
+
+function download(name: string, text: string): void {
+  const url = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
+  Object.assign(document.createElement("a"), { href: url, download: name }).click();
+  URL.revokeObjectURL(url);
+}
+
+type UsageRow = Used & { key: string; name: ReactNode };
+
+/** What was used of each model. */
+function UsageTable({ rows }: { rows: readonly UsageRow[] }) {
+  const columns = [
+    "Model",
+    { end: "Jobs" },
+    { end: "Credits" },
+    { end: "Not charged" },
+    { end: "Lock to answer, median / 95 %" },
+    { end: "Tokens" },
+  ];
+  return (
+    <Table caption="Use by model" columns={columns}>
+      {rows.map((row) => (
+        <tr key={row.key}>
+          <td>{row.name}</td>
+          <td className="end">{count(row.jobs)}</td>
+          <td className="end">{count(row.credits)}</td>
+          <td className="end">
+            {count(row.uncharged)} {row.uncharged === 0 ? null : `(${percent(row.uncharged / row.jobs)})`}
+          </td>
+          <td className="end">
+            {row.answer_seconds === null
+              ? "–"
+              : `${seconds(row.answer_seconds.median)} / ${seconds(row.answer_seconds.p95)}`}
+          </td>
+          <td className="end">{count(row.tokens)}</td>
+        </tr>
+      ))}
+    </Table>
   );
 }
