@@ -5,14 +5,6 @@ import { defineConfig } from "hardhat/config";
 import { oneTestJobPlugin, releasePlugin } from "./scripts/build/release.ts";
 import { reportPlugin } from "./scripts/test/hardhat-plugin.ts";
 
-/**
- * The compiler's own sequence without its function specializer (F). That step copies a function for each constant argument; with
- * it the escrow does not fit the 24,576 bytes of a contract.
- */
-const OPTIMIZER_STEPS =
-  "dhfoDgvulfnTUtnIf[xa[r]EscLMcCTUtTOntnfDIulLculVcul[j]Tpeulxa[r]cLgvifCTUca[r]LSsTOtfDnca[r]IulcscCTUtgvifMx[scCTUt]" +
-  "TOntnfDIulgvifMjmul[jul]VcTOculjmul]:fDnTOcmuO";
-
 const COMPILER = {
   version: "0.8.37",
   // It comes from npm: nothing is downloaded. The path must be absolute.
@@ -44,7 +36,7 @@ export default defineConfig({
         settings: {
           viaIR: true,
           evmVersion: "cancun",
-          optimizer: { enabled: true, runs: 800, details: { yulDetails: { optimizerSteps: OPTIMIZER_STEPS } } },
+          optimizer: { enabled: true, runs: 200 },
           outputSelection: { "*": { "*": ["storageLayout"] } },
         },
       },

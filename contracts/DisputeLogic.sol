@@ -81,7 +81,7 @@ library DisputeLogic {
         }
         state.accounts[wallet] = account;
         state.disputes[jobId] = dispute;
-        job = job.to(JobStatus.Disputed).withDueAt(block.timestamp + d.arbitration);
+        job = job.to(JobStatus.Disputed).withDueAt(block.timestamp + state.windows.arbitration);
         state.jobs[jobId] = job;
         emit IInferenceEscrow.JobDisputed(
             jobId,
@@ -206,7 +206,8 @@ library DisputeLogic {
         bytes16 jobId = first.jobId;
         JobSlot job = state.jobs[jobId];
         if (job.worker() == 0) Ledger.wrongState(jobId, job);
-        uint256 deadline = uint256(job.lockedAt()) + d.equivocation;
+        uint32 window = state.windows.equivocation;
+        uint256 deadline = uint256(job.lockedAt()) + window;
         if (block.timestamp >= deadline) revert IInferenceEscrow.Job_TooLate(jobId, deadline, block.timestamp);
         bytes32 firstHash = first.hash();
         bytes32 secondHash = second.hash();
@@ -223,7 +224,7 @@ library DisputeLogic {
         if (held || (disputed && !charged)) {
             job = job.to(JobStatus.Refunded);
         } else if (status == JobStatus.Settled) {
-            disputeBefore = uint40(block.timestamp) + d.equivocation;
+            disputeBefore = uint40(block.timestamp) + window;
             job = job.withDueAt(disputeBefore);
         }
         emit IInferenceEscrow.WorkerEquivocated(
@@ -238,7 +239,7 @@ library DisputeLogic {
         if (disputed && !charged) {
             _resolve(state, d, jobId, state.jobs[jobId], Ruling.WorkerAtFault, false);
         } else if (held) {
-            (address wallet, AccountSlot account) = state.returnAll(jobId, job, JobStatus.Refunded);
+            (address wallet, AccountSlot account) = state.returnAll(jobId, job);
             emit IInferenceEscrow.JobRefunded(jobId, wallet, job.credits(), account.free(), account.escrowed());
         } else {
             state.jobs[jobId] = job;

@@ -8,7 +8,7 @@ import {BoundedCall} from "./BoundedCall.sol";
 import {IArbitrationPanel} from "./interfaces/IArbitrationPanel.sol";
 import {IInferenceEscrow} from "./interfaces/IInferenceEscrow.sol";
 import {IWorkerRegistry} from "./interfaces/IWorkerRegistry.sol";
-import {Dispute, JobStatus, Operator, Signer} from "./Types.sol";
+import {Dispute, Operator, Signer, Windows} from "./Types.sol";
 import {AccountSlot, AccountSlots, JobSlot} from "./Words.sol";
 
 /// @notice What each lock reads besides its wallet, in one slot.
@@ -46,17 +46,15 @@ struct DayTotal {
     uint64 units;
 }
 
-/// @notice What a deployment fixed for ever, as far as disputes need it: a library has no immutables of its own. Written once.
+/// @notice What a deployment fixed for ever, as far as libraries need it: they have no immutables of their own. Written once.
 struct Deployment {
     IERC20 token;
-    uint32 arbitration; // seconds
-    uint32 equivocation; // seconds
     IWorkerRegistry registry;
     IArbitrationPanel panel;
 }
 
-/// @notice Everything the escrow remembers. One struct, so that the dispute library, which runs on the escrow's storage by
-///         delegatecall, sees the same layout as the escrow by the compiler's word and not by convention.
+/// @notice Everything the escrow remembers. One struct, so that the libraries, which run on the escrow's storage by delegatecall,
+///         see the same layout as the escrow by the compiler's word and not by convention.
 struct EscrowState {
     Config config;
     address treasury;
@@ -80,10 +78,11 @@ struct EscrowState {
     uint32 accountCount;
     uint40 compensationCap; // credits a UTC day
     Deployment deployment;
+    Windows windows; // written once
 }
 
 /// @title Balances and payouts
-/// @notice What the escrow and its dispute library both do to accounts and tokens.
+/// @notice What the escrow and its libraries do to accounts and tokens.
 library Ledger {
     using SafeCast for uint256;
     using SafeERC20 for IERC20;
@@ -162,14 +161,13 @@ library Ledger {
         return account.released(locked, back);
     }
 
-    /// @notice Ends a job that still holds its escrow and gives all of it back.
+    /// @notice Stores a job that has just ended and still holds its escrow, and gives all of it back.
     function returnAll(
         EscrowState storage state,
         bytes16 jobId,
-        JobSlot job,
-        JobStatus end
+        JobSlot job
     ) internal returns (address wallet, AccountSlot account) {
-        state.jobs[jobId] = job.to(end);
+        state.jobs[jobId] = job;
         wallet = state.wallets[job.account()];
         account = returned(state.accounts[wallet], job.credits(), job.credits(), job.lockedAt());
         state.accounts[wallet] = account;

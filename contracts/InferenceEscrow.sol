@@ -7,7 +7,6 @@ import {IERC20Metadata} from "@openzeppelin/contracts/token/ERC20/extensions/IER
 import {IERC20Permit} from "@openzeppelin/contracts/token/ERC20/extensions/IERC20Permit.sol";
 import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
 import {ReentrancyGuardTransient} from "@openzeppelin/contracts/utils/ReentrancyGuardTransient.sol";
-import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
 import {BoundedCall} from "./BoundedCall.sol";
 import {DisputeLogic} from "./DisputeLogic.sol";
 import {Claimable, Compensation, Config, Deployment, EscrowState, Ledger, Proof} from "./EscrowState.sol";
@@ -16,6 +15,7 @@ import {IInferenceEscrow} from "./interfaces/IInferenceEscrow.sol";
 import {IModelCatalog} from "./interfaces/IModelCatalog.sol";
 import {IWorkerRegistry} from "./interfaces/IWorkerRegistry.sol";
 import {JobMessages} from "./JobMessages.sol";
+import {OperatorLogic} from "./OperatorLogic.sol";
 import {Pricing} from "./Pricing.sol";
 import {
     Account,
@@ -32,11 +32,12 @@ import {
     Signer,
     Windows
 } from "./Types.sol";
-import {AccountSlot, AccountSlots, JobSlot, JobSlots, LockTerms, Payee, Usages} from "./Words.sol";
+import {AccountSlot, AccountSlots, JobSlot, JobSlots, LockTerms, Payee, Usage, Usages} from "./Words.sol";
 
 /// @title Escrow of a credit-metered inference service
-/// @notice Ledger of prepaid credits and state machine of jobs, immutable: no proxy, no upgrade. Rare paths of disputes stand in
-///         the linked DisputeLogic, which runs on this contract's state. What each function promises stands in the interface.
+/// @notice Ledger of prepaid credits and state machine of jobs, immutable: no proxy, no upgrade. Disputes stand in the linked
+///         DisputeLogic, accounts of operators in the linked OperatorLogic: both run on this contract's state. What each
+///         function promises stands in the interface.
 ///
 /// @dev States of a job, and who moves it. "Operator": any signer in office of the operator that locked the job.
 ///
@@ -84,7 +85,7 @@ contract InferenceEscrow is IInferenceEscrow, Ownable, ReentrancyGuardTransient 
     /// @notice Highest protocol fee: 20 %.
     uint16 public constant FEE_CAP_BPS = 2_000;
     /// @notice Operators that can ever be admitted.
-    uint8 public constant MOST_OPERATORS = 160;
+    uint8 public constant MOST_OPERATORS = OperatorLogic.MOST;
     /// @notice Highest compensation cap: 10,000 stablecoin units a day.
     uint40 public constant COMPENSATION_CEILING = 1_000_000;
     /// @notice Credits a wallet puts up for a dispute of its own.
@@ -120,9 +121,6 @@ contract InferenceEscrow is IInferenceEscrow, Ownable, ReentrancyGuardTransient 
     uint32 private immutable FINALIZATION_WINDOW;
     /// @dev dispute + inclusion: a settled job is disputable before settledAt + this.
     uint256 private immutable SETTLED_WINDOW;
-    uint32 private immutable DISPUTE_WINDOW;
-    uint32 private immutable ARBITRATION_WINDOW;
-    uint32 private immutable EQUIVOCATION_WINDOW;
     uint32 private immutable NOTICE_WINDOW;
 
     EscrowState private _state;
@@ -130,6 +128,19 @@ contract InferenceEscrow is IInferenceEscrow, Ownable, ReentrancyGuardTransient 
     /// @dev 0: no batch runs. Else 1 + the token units that the batch owes the treasury so far; a reverted item takes its part
     ///      back with it.
     uint256 private transient _batch;
+
+    /// @dev What a settlement charges and whom it pays.
+    struct Settlement {
+        bytes16 jobId;
+        bytes32 proofHash;
+        Usage usage;
+        uint32 charge; // credits
+        address signer; // the worker's
+        bytes32 r; // first half of its signature; the proof's digest when the job is finalized
+        bytes32 vs; // second half, or zero
+        address payout; // the worker's
+        address wallet;
+    }
 
     /// @param token_ 6-decimal stablecoin; see docs for what is assumed of it.
     /// @param catalog Models and prices.
@@ -167,9 +178,6 @@ contract InferenceEscrow is IInferenceEscrow, Ownable, ReentrancyGuardTransient 
         PROOF_WINDOW = uint256(w.completion) + w.inclusion;
         FINALIZATION_WINDOW = w.finalization;
         SETTLED_WINDOW = uint256(w.dispute) + w.inclusion;
-        DISPUTE_WINDOW = w.dispute;
-        ARBITRATION_WINDOW = w.arbitration;
-        EQUIVOCATION_WINDOW = w.equivocation;
         NOTICE_WINDOW = w.notice;
 
         (uint256 slashable, uint256 longest) = _risks(w);
@@ -178,13 +186,8 @@ contract InferenceEscrow is IInferenceEscrow, Ownable, ReentrancyGuardTransient 
         LONGEST_RISK = uint40(longest);
         _atLeast("unbonding", registry.unbondingPeriod(), slashable + 1);
 
-        _state.deployment = Deployment({
-            token: token_,
-            arbitration: w.arbitration,
-            equivocation: w.equivocation,
-            registry: registry,
-            panel: panel
-        });
+        _state.deployment = Deployment({token: token_, registry: registry, panel: panel});
+        _state.windows = w;
         _setTreasury(treasury_);
         _setGuardian(guardian_);
         _setCompensationCap(compensationCap_);
@@ -345,20 +348,9 @@ contract InferenceEscrow is IInferenceEscrow, Ownable, ReentrancyGuardTransient 
 
     // ---------------------------------------------------------------------------------------------------- operators
 
-    modifier onlyOperatorAdmin(uint8 operator) {
-        if (operator == 0 || _state.operators[operator].admin != msg.sender) {
-            revert Operator_NotAdmin(operator, msg.sender);
-        }
-        _;
-    }
-
     /// @inheritdoc IInferenceEscrow
     function admitOperator(address admin) external onlyOwner returns (uint8 operator) {
-        if (admin == address(0)) revert Admin_InvalidAddress(admin);
-        if (_state.operatorCount == MOST_OPERATORS) revert Operator_TooMany();
-        operator = ++_state.operatorCount;
-        _state.operators[operator].admin = admin;
-        emit OperatorAdmitted(operator, admin, ++_state.adminSequence);
+        return OperatorLogic.admit(_state, admin);
     }
 
     /// @inheritdoc IInferenceEscrow
@@ -366,19 +358,12 @@ contract InferenceEscrow is IInferenceEscrow, Ownable, ReentrancyGuardTransient 
         // The guardian can only take away: giving back is governance's.
         if (!stopped) _checkOwner();
         else _requireGuardianOrOwner();
-        if (operator == 0 || operator > _state.operatorCount) revert Operator_Unknown(operator);
-        uint160 bit = uint160(1) << (operator - 1);
-        if (stopped) _state.config.stopped |= bit;
-        else _state.config.stopped &= ~bit;
-        emit OperatorStopped(operator, ++_state.adminSequence, stopped);
+        OperatorLogic.stop(_state, operator, stopped);
     }
 
     /// @inheritdoc IInferenceEscrow
-    function setOperatorAdmin(uint8 operator, address admin) external onlyOperatorAdmin(operator) {
-        if (admin == address(0)) revert Admin_InvalidAddress(admin);
-        Operator storage o = _state.operators[operator];
-        o.admin = admin;
-        emit OperatorAdminSet(operator, admin, ++o.sequence);
+    function setOperatorAdmin(uint8 operator, address admin) external {
+        OperatorLogic.setAdmin(_state, operator, admin);
     }
 
     /// @inheritdoc IInferenceEscrow
@@ -387,57 +372,24 @@ contract InferenceEscrow is IInferenceEscrow, Ownable, ReentrancyGuardTransient 
         address[] calldata added,
         Signature[] calldata consents,
         address[] calldata removed
-    ) external onlyOperatorAdmin(operator) {
-        if (added.length != consents.length) revert Operator_ConsentsMissing(added.length, consents.length);
-        Operator storage o = _state.operators[operator];
-        bytes32 consent = JobMessages.hashSignerConsent(operator, msg.sender);
-        for (uint256 i = 0; i < removed.length; ++i) {
-            if (!_state.isSigner(removed[i], operator)) revert Operator_NotASigner(operator, removed[i]);
-            _state.signers[removed[i]].removedAt = uint40(block.timestamp);
-            emit SignerRemoved(operator, removed[i], ++o.sequence);
-        }
-        for (uint256 i = 0; i < added.length; ++i) {
-            Signer memory signer = _state.signers[added[i]];
-            bool free = signer.operator == 0 || (signer.operator == operator && signer.removedAt != 0);
-            if (!free) revert Operator_SignerTaken(added[i], signer.operator);
-            address recovered = consent.recover(domainSeparator(), consents[i]);
-            if (recovered != added[i]) revert Operator_NoConsent(added[i], recovered);
-            _state.signers[added[i]] = Signer({operator: operator, removedAt: 0});
-            emit SignerAdded(operator, added[i], ++o.sequence);
-        }
+    ) external {
+        OperatorLogic.rotateSigners(_state, operator, added, consents, removed);
     }
 
     /// @inheritdoc IInferenceEscrow
     function fundReserve(uint8 operator, uint40 credits) external nonReentrant {
-        if (operator == 0 || operator > _state.operatorCount) revert Operator_Unknown(operator);
-        if (credits == 0) revert Ledger_ZeroCredits();
-        Operator storage o = _state.operators[operator];
-        // Reserve and held bonds together fit 40 bits, so a bond always finds room to return.
-        uint40 total = SafeCast.toUint40(uint256(o.reserve) + o.held + credits);
-        _state.creditsOwed += credits;
-        _state.setReserve(operator, 0, total - o.held, o.held);
-        Ledger.pull(TOKEN, msg.sender, credits);
+        OperatorLogic.fundReserve(_state, operator, credits);
     }
 
     /// @inheritdoc IInferenceEscrow
-    function announceReserveWithdrawal(uint8 operator, uint40 credits) external onlyOperatorAdmin(operator) {
-        Operator storage o = _state.operators[operator];
-        (o.leaving, o.leavesAt) = (credits, credits == 0 ? 0 : uint40(block.timestamp) + LONGEST_RISK);
-        emit ReserveLeaving(operator, ++o.sequence, credits, o.leavesAt);
+    function announceReserveWithdrawal(uint8 operator, uint40 credits) external {
+        OperatorLogic.announceReserveWithdrawal(_state, operator, credits, LONGEST_RISK);
     }
 
     /// @inheritdoc IInferenceEscrow
-    function withdrawReserve(uint8 operator, address receiver) external nonReentrant onlyOperatorAdmin(operator) {
+    function withdrawReserve(uint8 operator, address receiver) external nonReentrant {
         _requirePayable(receiver);
-        Operator storage o = _state.operators[operator];
-        if (o.leavesAt == 0 || block.timestamp < o.leavesAt) {
-            revert Operator_ReserveStays(operator, o.leavesAt, block.timestamp);
-        }
-        uint40 credits = o.leaving < o.reserve ? o.leaving : o.reserve;
-        (o.leaving, o.leavesAt) = (0, 0);
-        _state.creditsOwed -= credits;
-        _state.setReserve(operator, 0, o.reserve - credits, o.held);
-        TOKEN.safeTransfer(receiver, uint256(credits) * UNITS_PER_CREDIT);
+        OperatorLogic.withdrawReserve(_state, operator, receiver);
     }
 
     /// @inheritdoc IInferenceEscrow
@@ -533,7 +485,7 @@ contract InferenceEscrow is IInferenceEscrow, Ownable, ReentrancyGuardTransient 
     function fail(bytes16 jobId, FailureReason reason) external {
         JobSlot job = _ownJob(jobId);
         if (!job.isOpen()) Ledger.wrongState(jobId, job);
-        (address wallet, AccountSlot account) = _state.returnAll(jobId, job, JobStatus.Failed);
+        (address wallet, AccountSlot account) = _state.returnAll(jobId, job.to(JobStatus.Failed));
         emit JobFailed(jobId, wallet, reason, job.credits(), account.free(), account.escrowed());
     }
 
@@ -544,7 +496,7 @@ contract InferenceEscrow is IInferenceEscrow, Ownable, ReentrancyGuardTransient 
         if (!_state.isSigner(msg.sender, job.operator())) notBefore += INCLUSION_WINDOW;
         if (block.timestamp < notBefore) revert Job_TooEarly(jobId, notBefore, block.timestamp);
         if (!job.isOpen()) Ledger.wrongState(jobId, job);
-        (address wallet, AccountSlot account) = _state.returnAll(jobId, job, JobStatus.Refunded);
+        (address wallet, AccountSlot account) = _state.returnAll(jobId, job.to(JobStatus.Refunded));
         emit JobRefunded(jobId, wallet, job.credits(), account.free(), account.escrowed());
     }
 
@@ -555,16 +507,7 @@ contract InferenceEscrow is IInferenceEscrow, Ownable, ReentrancyGuardTransient 
 
     /// @inheritdoc IInferenceEscrow
     function windows() external view returns (Windows memory) {
-        return
-            Windows({
-                completion: COMPLETION_WINDOW,
-                inclusion: INCLUSION_WINDOW,
-                finalization: FINALIZATION_WINDOW,
-                dispute: DISPUTE_WINDOW,
-                arbitration: ARBITRATION_WINDOW,
-                equivocation: EQUIVOCATION_WINDOW,
-                notice: NOTICE_WINDOW
-            });
+        return _state.windows;
     }
 
     /// @inheritdoc IInferenceEscrow
@@ -677,8 +620,20 @@ contract InferenceEscrow is IInferenceEscrow, Ownable, ReentrancyGuardTransient 
 
         uint32 billed = completion.completionTokens;
         if (countedTokens < billed) billed = countedTokens;
-        job = job.withDueAt(block.timestamp + SETTLED_WINDOW);
-        _settle(completion, job, _charge(job, billed), billed, signer, byWorker.r, byWorker.vs, payee.payout(), wallet);
+        _settle(
+            job.withDueAt(block.timestamp + SETTLED_WINDOW),
+            Settlement({
+                jobId: jobId,
+                proofHash: completion.proofHash,
+                usage: Usages.pack(completion, billed),
+                charge: _charge(job, billed),
+                signer: signer,
+                r: byWorker.r,
+                vs: byWorker.vs,
+                payout: payee.payout(),
+                wallet: wallet
+            })
+        );
     }
 
     /// @inheritdoc IInferenceEscrow
@@ -718,10 +673,21 @@ contract InferenceEscrow is IInferenceEscrow, Ownable, ReentrancyGuardTransient 
         if (proof.digest != bytes28(completion.hash())) revert Settlement_OtherCompletion(jobId);
 
         address signer = REGISTRY.signerOf(job.worker());
-        address payout = REGISTRY.payeeOf(signer, 0).payout();
-        address wallet = _state.wallets[job.account()];
-        // The proof was signed; who finalizes need not have the signature. The event names the digest on record instead.
-        _settle(completion, job, proof.credits, completion.completionTokens, signer, proof.digest, 0, payout, wallet);
+        _settle(
+            job,
+            Settlement({
+                jobId: jobId,
+                proofHash: completion.proofHash,
+                usage: Usages.pack(completion, completion.completionTokens),
+                charge: proof.credits,
+                signer: signer,
+                // The proof was signed; who finalizes need not have the signature. The event names the digest on record instead.
+                r: proof.digest,
+                vs: 0,
+                payout: REGISTRY.payeeOf(signer, 0).payout(),
+                wallet: _state.wallets[job.account()]
+            })
+        );
     }
 
     /// @inheritdoc IInferenceEscrow
@@ -731,40 +697,20 @@ contract InferenceEscrow is IInferenceEscrow, Ownable, ReentrancyGuardTransient 
     }
 
     /// @dev Charges the job, whose deadline the caller has set, stores it and pays everyone.
-    function _settle(
-        Completion calldata completion,
-        JobSlot job,
-        uint32 charge,
-        uint32 billed,
-        address signer,
-        bytes32 r,
-        bytes32 vs,
-        address payout,
-        address wallet
-    ) private {
-        bytes16 jobId = completion.jobId;
-        AccountSlot account = _state.accounts[wallet];
-        if (account.id() != job.account()) revert Settlement_WrongWallet(jobId, wallet);
+    function _settle(JobSlot job, Settlement memory s) private {
+        bytes16 jobId = s.jobId;
+        AccountSlot account = _state.accounts[s.wallet];
+        if (account.id() != job.account()) revert Settlement_WrongWallet(jobId, s.wallet);
 
         uint32 locked = job.credits();
-        account = account.returned(locked, locked - charge, job.lockedAt());
-        _state.accounts[wallet] = account;
-        job = job.withCredits(charge).to(JobStatus.Settled);
+        account = account.returned(locked, locked - s.charge, job.lockedAt());
+        _state.accounts[s.wallet] = account;
+        job = job.withCredits(s.charge).to(JobStatus.Settled);
         _state.jobs[jobId] = job;
-        _state.creditsOwed -= charge;
-        emit JobSettled(
-            jobId,
-            wallet,
-            signer,
-            completion.proofHash,
-            charge,
-            Usages.pack(completion.promptTokens, completion.completionTokens, billed, completion.completedAt),
-            r,
-            vs,
-            account
-        );
+        _state.creditsOwed -= s.charge;
+        emit JobSettled(jobId, s.wallet, s.signer, s.proofHash, s.charge, s.usage, s.r, s.vs, account);
         uint256 feeUnits = job.feeUnits();
-        _state.pay(TOKEN, jobId, payout, uint256(charge) * UNITS_PER_CREDIT - feeUnits);
+        _state.pay(TOKEN, jobId, s.payout, uint256(s.charge) * UNITS_PER_CREDIT - feeUnits);
         uint256 batch = _batch;
         if (batch != 0) _batch = batch + feeUnits;
         else _state.pay(TOKEN, jobId, treasury(), feeUnits);

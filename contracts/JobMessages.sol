@@ -55,9 +55,15 @@ library JobMessages {
         }
     }
 
-    function hash(Authorization calldata a) internal pure returns (bytes32) {
-        // A struct of words only: its ABI encoding is its EIP-712 encoding.
-        return keccak256(abi.encode(AUTHORIZATION_TYPEHASH, a));
+    /// @dev Like that of a Completion.
+    function hash(Authorization calldata a) internal pure returns (bytes32 structHash) {
+        bytes32 typehash = AUTHORIZATION_TYPEHASH;
+        assembly ("memory-safe") {
+            let data := mload(0x40) // free memory, left free: nothing is kept
+            mstore(data, typehash)
+            calldatacopy(add(data, 0x20), a, 0x100)
+            structHash := keccak256(data, 0x120)
+        }
     }
 
     function hashSignerConsent(uint8 operator, address admin) internal pure returns (bytes32) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-import {Account, Job, JobStatus} from "./Types.sol";
+import {Account, Completion, Job, JobStatus} from "./Types.sol";
 
 // The two words that every lock and settlement reads and writes whole, one of its event, and the two that answer the escrow's
 // questions to registry and catalog.
@@ -322,14 +322,10 @@ library JobSlots {
 
 /// @title Fields of a settlement's usage
 library Usages {
-    function pack(
-        uint32 promptTokens,
-        uint32 completionTokens,
-        uint32 billedTokens,
-        uint40 completedAt
-    ) internal pure returns (Usage) {
-        uint256 tokens = uint256(promptTokens) | (uint256(completionTokens) << 32) | (uint256(billedTokens) << 64);
-        return Usage.wrap(tokens | (uint256(completedAt) << 96));
+    /// @notice What a Completion says, and the tokens charged for it.
+    function pack(Completion calldata c, uint32 billedTokens) internal pure returns (Usage) {
+        uint256 tokens = uint256(c.promptTokens) | (uint256(c.completionTokens) << 32) | (uint256(billedTokens) << 64);
+        return Usage.wrap(tokens | (uint256(c.completedAt) << 96));
     }
 }
 

@@ -23,6 +23,7 @@ export const deploymentSchema = z.object({
     ProtocolGovernor: address,
     ProtocolTimelock: address,
     DisputeLogic: address,
+    OperatorLogic: address,
     ServiceToken: address,
     Stablecoin: address,
   }),

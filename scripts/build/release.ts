@@ -139,8 +139,8 @@ function sorted<T>(record: Record<string, T>): Record<string, T> {
 const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
 
 function abiModule(contracts: ReadonlyMap<ReleasedName, ReleasedContract>): string {
-  // The library's functions are called by the escrow alone.
-  const names = RELEASED.filter((name) => name !== "DisputeLogic");
+  // The libraries' functions are called by the escrow alone.
+  const names = RELEASED.filter((name) => name !== "DisputeLogic" && name !== "OperatorLogic");
   const constants = names.map((name) => {
     const constant = `${name[0]?.toLowerCase()}${name.slice(1)}Abi`;
     return `export const ${constant} = ${JSON.stringify(contracts.get(name)?.abi, null, 1)} as const;\n`;

@@ -30,6 +30,7 @@ export function protocolModule(settings: ProtocolSettings) {
       durations.unbonding,
     ]);
     const disputeLogic = m.library("DisputeLogic");
+    const operatorLogic = m.library("OperatorLogic");
     const escrow = m.contract(
       "InferenceEscrow",
       [
@@ -44,7 +45,7 @@ export function protocolModule(settings: ProtocolSettings) {
         settings.compensationCap,
         windowsOf(durations),
       ],
-      { libraries: { DisputeLogic: disputeLogic } },
+      { libraries: { DisputeLogic: disputeLogic, OperatorLogic: operatorLogic } },
     );
     const wired = [registry, treasury, panel].map((contract, i) =>
       m.call(contract, "setEscrow", [escrow], { id: `${["registry", "treasury", "panel"][i]}_escrow` }),
@@ -67,7 +68,19 @@ export function protocolModule(settings: ProtocolSettings) {
     m.call(panel, "transferOwnership", [owner], { id: "panel_owner", after: wired });
     m.call(escrow, "transferOwnership", [owner], { id: "escrow_owner", after: operatorsAdmitted });
     m.call(catalog, "transferOwnership", [owner], { id: "catalog_owner", after: modelsListed });
-    return { stablecoin, serviceToken, governor, timelock, treasury, panel, catalog, registry, disputeLogic, escrow };
+    return {
+      stablecoin,
+      serviceToken,
+      governor,
+      timelock,
+      treasury,
+      panel,
+      catalog,
+      registry,
+      disputeLogic,
+      operatorLogic,
+      escrow,
+    };
   });
 }
 

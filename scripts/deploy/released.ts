@@ -8,6 +8,7 @@ import type { Contracts } from "../../protocol/deployment.ts";
 export const RELEASED = [
   "InferenceEscrow",
   "DisputeLogic",
+  "OperatorLogic",
   "ModelCatalog",
   "WorkerRegistry",
   "ProtocolTreasury",

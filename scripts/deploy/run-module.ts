@@ -69,6 +69,7 @@ export async function runModule({
     ProtocolGovernor: address(results.governor),
     ProtocolTimelock: address(results.timelock),
     DisputeLogic: address(results.disputeLogic),
+    OperatorLogic: address(results.operatorLogic),
     ServiceToken: address(results.serviceToken),
     Stablecoin: address(results.stablecoin),
   };

@@ -17,7 +17,7 @@ describe("the package client, installed in an empty folder", () => {
       const sent = [];
       const fetch = verified({
         rpcUrl: "http://127.0.0.1:9",
-        escrow: "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
+        escrow: "0xB7f8BC63BbcaD18155201308C8f3540b07f84F5e",
         fetch: async (input) => (sent.push(String(input)), new Response("models")),
       });
       console.log(await (await fetch("http://127.0.0.1:9/v1/models")).text(), sent.join());
@@ -54,7 +54,7 @@ describe("the package client, installed in an empty folder", () => {
   });
 
   it("ends with the shell of npx, which passes no signal on", async () => {
-    const place = "--rpc http://127.0.0.1:9 --escrow 0x610178dA211FEF7D417bC0e6FeD39F05609AD788";
+    const place = "--rpc http://127.0.0.1:9 --escrow 0xB7f8BC63BbcaD18155201308C8f3540b07f84F5e";
     const line = `node_modules/.bin/cmi-client proxy --port 0 --base-url http://127.0.0.1:9/v1 ${place}; true`;
     const shell = spawn("sh", ["-c", line], { cwd: client.folder, env: { ...plainEnv(), npm_command: "exec" } });
     let said = "";

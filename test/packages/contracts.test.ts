@@ -35,7 +35,7 @@ describe("the package contracts, installed in an empty folder", () => {
       expect(addresses[31_337]).toEqual(stack.info.contracts);
       const output = await contracts.run(`
         import { addresses, inferenceEscrowAbi as abi } from "${contracts.name}";
-        import { disputeLogicBytecode, inferenceEscrowBytecode } from "${contracts.name}/bytecode";
+        import { disputeLogicBytecode, inferenceEscrowBytecode, operatorLogicBytecode } from "${contracts.name}/bytecode";
         import { createTestClient, http, publicActions, walletActions } from "viem";
         const node = createTestClient({ mode: "anvil", transport: http("${stack.info.rpc_url}") }).extend(publicActions).extend(walletActions);
         const [account] = await node.getAddresses();
@@ -44,11 +44,12 @@ describe("the package contracts, installed in an empty folder", () => {
           const hash = await node.deployContract({ ...contract, account, chain: null });
           return (await node.waitForTransactionReceipt({ hash, pollingInterval: 50 })).contractAddress;
         };
-        const logic = await deploy({ abi: [], bytecode: disputeLogicBytecode });
+        const DisputeLogic = await deploy({ abi: [], bytecode: disputeLogicBytecode });
+        const OperatorLogic = await deploy({ abi: [], bytecode: operatorLogicBytecode });
         const windows = { ...(await node.readContract({ address: first.InferenceEscrow, abi, functionName: "windows" })), dispute: 77 };
         const { Stablecoin, ModelCatalog, WorkerRegistry, ArbitrationPanel, ProtocolTreasury } = first;
         const args = [Stablecoin, ModelCatalog, WorkerRegistry, ArbitrationPanel, account, account, ProtocolTreasury, 1000, 500, windows];
-        const address = await deploy({ abi, bytecode: inferenceEscrowBytecode(logic), args });
+        const address = await deploy({ abi, bytecode: inferenceEscrowBytecode({ DisputeLogic, OperatorLogic }), args });
         const { dispute } = await node.readContract({ address, abi, functionName: "windows" });
         console.log(address !== first.InferenceEscrow, dispute);
       `);
@@ -62,10 +63,11 @@ describe("the package contracts, installed in an empty folder", () => {
     const output = await contracts.run(`
       import * as code from "${contracts.name}/bytecode";
       import catalog from "${contracts.name}/release/ModelCatalog.json" with { type: "json" };
-      const escrow = code.inferenceEscrowBytecode("0x" + "AB".repeat(20));
-      console.log(/^0x[0-9a-f]+$/.test(escrow), escrow.split("ab".repeat(20)).length - 1, catalog.bytecode === code.modelCatalogBytecode);
+      const escrow = code.inferenceEscrowBytecode({ DisputeLogic: "0x" + "AB".repeat(20), OperatorLogic: "0x" + "CD".repeat(20) });
+      const calls = ["ab", "cd"].map((byte) => escrow.split(byte.repeat(20)).length - 1);
+      console.log(/^0x[0-9a-f]+$/.test(escrow), ...calls, catalog.bytecode === code.modelCatalogBytecode);
     `);
-    expect(output).toBe("true 6 true");
+    expect(output).toBe("true 6 7 true");
   });
 
   it("has sources that a Solidity compiler can import, and none of its own TypeScript", () => {

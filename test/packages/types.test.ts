@@ -13,12 +13,12 @@ const PROGRAMS: Record<string, (name: string) => string> = {
     import { type Finding, type JobReport, verified } from "${name}";
     const fetch: typeof globalThis.fetch = verified({
       rpcUrl: "http://127.0.0.1:9",
-      escrow: "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
+      escrow: "0xB7f8BC63BbcaD18155201308C8f3540b07f84F5e",
       onFinding: ({ kind, says }: Finding) => console.error(kind, says),
       onJob: ({ creditsCharged }: JobReport) => console.log(creditsCharged),
     });
     // @ts-expect-error a node must be named
-    verified({ escrow: "0x610178dA211FEF7D417bC0e6FeD39F05609AD788" });
+    verified({ escrow: "0xB7f8BC63BbcaD18155201308C8f3540b07f84F5e" });
     export { fetch };
   `,
   contracts: (name) => `

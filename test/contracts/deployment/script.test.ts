@@ -96,16 +96,16 @@ describe("scripts/deploy.ts", function () {
     expect(deployment().startBlockHash).not.to.equal(startBlockHash);
   }
 
-  /** A deployment that dies while the transactions of the six contracts that need no other wait in the pool. */
+  /** A deployment that dies while the transactions of the seven contracts that need no other wait in the pool. */
   async function expectKilled(): Promise<void> {
     const script = start();
-    for (let i = 0; i < 400 && (await chain.client.getTxpoolStatus()).pending < 6; i++) await sleep(25);
+    for (let i = 0; i < 400 && (await chain.client.getTxpoolStatus()).pending < 7; i++) await sleep(25);
     // A moment later the journal knows of them, too.
     await sleep(500);
     const sent = (await chain.client.getTxpoolStatus()).pending;
     script.kill("SIGKILL");
     await once(script, "close");
-    expect(sent).to.equal(6);
+    expect(sent).to.equal(7);
     expect(existsSync(file)).to.equal(false);
     await chain.client.setAutomine(true);
     await chain.client.mine({ blocks: 1 });
@@ -119,9 +119,9 @@ describe("scripts/deploy.ts", function () {
     expect(finished).to.include({ code: 0 });
     const holder = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC has 100.00 % of all SVC";
     expect(finished.output).to.contain(`deploy: ${holder}`);
-    // 10 contracts, 3 times setEscrow, 3 roles of the timelock, an operator, 8 models, 5 hand-overs: nothing was sent twice.
+    // 11 contracts, 3 times setEscrow, 3 roles of the timelock, an operator, 8 models, 5 hand-overs: nothing was sent twice.
     const nonce = await chain.client.getTransactionCount({ address: privateKeyToAccount(KEY).address });
-    expect(nonce).to.equal(10 + 3 + 3 + 1 + 8 + 5);
+    expect(nonce).to.equal(11 + 3 + 3 + 1 + 8 + 5);
     const { startBlock, startBlockHash, chainId, contracts } = deployment();
     expect({ startBlock, startBlockHash, chainId }).to.deep.equal({
       startBlock: Number(before.number),

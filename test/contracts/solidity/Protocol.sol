@@ -37,7 +37,6 @@ abstract contract Protocol {
     uint40 internal constant LONGEST_RISK = 2 * EQUIVOCATION + ARBITRATION;
     address internal constant GUARDIAN = address(0x6ABD);
     string private constant ESCROW_ARTIFACT = "artifacts/contracts/InferenceEscrow.sol/InferenceEscrow.json";
-    string private constant DISPUTE_LOGIC = "project/contracts/DisputeLogic.sol:DisputeLogic";
 
     HostileStablecoin public token;
     IERC20 public svc;
@@ -67,11 +66,12 @@ abstract contract Protocol {
         );
         panel = IArbitrationPanel(create("ArbitrationPanel", abi.encode(address(this), arbitersOf(1), 2)));
         treasury = newTreasury();
+        string[] memory libraries = new string[](2);
+        (libraries[0], libraries[1]) = ("DisputeLogic", "OperatorLogic");
         escrow = IInferenceEscrow(
             createLinked(
                 ESCROW_ARTIFACT,
-                DISPUTE_LOGIC,
-                create("DisputeLogic", ""),
+                libraries,
                 abi.encode(token, catalog, registry, panel, address(this), GUARDIAN, treasury, 1_000, cap, windows)
             )
         );

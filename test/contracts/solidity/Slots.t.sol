@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-import {Account, Job, JobStatus} from "../../../contracts/Types.sol";
+import {Account, Completion, Job, JobStatus} from "../../../contracts/Types.sol";
 import {
     AccountSlot,
     AccountSlots,
@@ -190,10 +190,10 @@ contract SlotsTest {
         require(terms.tier() == tier, "tier");
     }
 
-    function testFuzz_usage(uint32 prompt, uint32 completion, uint32 billed, uint40 completedAt) external pure {
-        uint256 word = Usage.unwrap(Usages.pack(prompt, completion, billed, completedAt));
-        require(uint32(word) == prompt && uint32(word >> 32) == completion && uint32(word >> 64) == billed, "tokens");
-        require(word >> 96 == completedAt, "time");
+    function testFuzz_usage(Completion calldata c, uint32 billed) external pure {
+        uint256 word = Usage.unwrap(Usages.pack(c, billed));
+        require(uint32(word) == c.promptTokens && uint32(word >> 32) == c.completionTokens, "tokens");
+        require(uint32(word >> 64) == billed && word >> 96 == c.completedAt, "billed and time");
     }
 
     function _same(Job memory a, Job memory b) private pure {

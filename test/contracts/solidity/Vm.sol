@@ -49,16 +49,15 @@ function create(string memory contractName, bytes memory args) returns (address)
 
 /// @dev The same for the contract of an artifact file that wants one library linked in.
 /// @param libraryName Its fully qualified name, as the compiler knows it.
-function createLinked(
-    string memory artifact,
-    string memory libraryName,
-    address library_,
-    bytes memory args
-) returns (address) {
+function createLinked(string memory artifact, string[] memory libraries, bytes memory args) returns (address) {
     string memory code = VM.parseJsonString(VM.readFile(artifact), ".bytecode");
-    // The compiler's placeholder: the first 17 bytes of the name's hash between `__$` and `$__`.
-    string memory hash = _digits(abi.encodePacked(bytes17(keccak256(bytes(libraryName)))));
-    code = VM.replace(code, string.concat("__$", hash, "$__"), _digits(abi.encodePacked(library_)));
+    for (uint256 i = 0; i < libraries.length; ++i) {
+        // The compiler's placeholder: the first 17 bytes of the name's hash between `__$` and `$__`.
+        string memory name = string.concat("project/contracts/", libraries[i], ".sol:", libraries[i]);
+        string memory hash = _digits(abi.encodePacked(bytes17(keccak256(bytes(name)))));
+        string memory at = _digits(abi.encodePacked(create(libraries[i], "")));
+        code = VM.replace(code, string.concat("__$", hash, "$__"), at);
+    }
     return createCode(bytes.concat(VM.parseBytes(code), args));
 }
 

@@ -4,10 +4,11 @@ import { DEFAULT_COMPENSATION_CAP, DEFAULT_DURATIONS, windowsOf } from "../../..
 import { ethers } from "./chain.ts";
 import type { BareWorld } from "./world.ts";
 
-/** The escrow's factory, linked to a dispute library. */
+/** The escrow's factory, linked to new libraries. */
 export async function escrowFactory(on = ethers) {
   const DisputeLogic = await (await on.deployContract("DisputeLogic")).getAddress();
-  return await on.getContractFactory("InferenceEscrow", { libraries: { DisputeLogic } });
+  const OperatorLogic = await (await on.deployContract("OperatorLogic")).getAddress();
+  return await on.getContractFactory("InferenceEscrow", { libraries: { DisputeLogic, OperatorLogic } });
 }
 
 /** Deploys an escrow beside that of a world, with something else in one place. */

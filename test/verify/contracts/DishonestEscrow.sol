@@ -139,7 +139,7 @@ contract DishonestEscrow {
             worker,
             fault == Fault.OtherHash ? keccak256("forged") : c.proofHash,
             price,
-            Usages.pack(c.promptTokens, c.completionTokens, billed, c.completedAt),
+            Usages.pack(c, billed),
             hidden ? bytes32(0) : byWorker.r,
             hidden ? bytes32(0) : byWorker.vs,
             _accountWord()
