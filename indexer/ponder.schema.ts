@@ -82,7 +82,7 @@ export const job = onchainTable("job", (t) => ({
 }));
 
 /** An arbiter's vote now, and how many this arbiter cast so far: a later one replaces an earlier one. */
-export type Ballot = { ruling: RulingName; votes: number };
+export type Ballot = { ruling: Exclude<RulingName, "expired">; votes: number };
 
 /**
  * The last dispute of a job, as the contract keeps it: an equivocation after the charge lets the wallet open a second one. The job's own

@@ -86,7 +86,7 @@ export function oneLine(text: string): string {
 }
 
 /** Incidents of one kind within one hour. Times are of the first and the latest; `jobId` and `detail` are the latest's. */
-type WorkerIncident = {
+export type WorkerIncident = {
   worker: string;
   code: IncidentCode;
   severity: Severity;

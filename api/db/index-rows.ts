@@ -5,7 +5,6 @@
 import type { Address } from "viem";
 import type * as index from "../../indexer/ponder.schema.ts";
 import { INDEX_SCHEMA } from "../../protocol/index-schema.ts";
-import type { RulingName } from "../../protocol/job-status.ts";
 import { type Column, column, type RowOf } from "./pool.ts";
 
 /** Name of a view of the index, for SQL. */
@@ -150,7 +149,7 @@ export const DISPUTE = {
   /** `job_…` */
   jobId: column<string>(API_JOB_ID("job_id")),
   /** Arbiter → its vote now. */
-  ballots: column<Record<Address, { ruling: RulingName }>>(),
+  ballots: column<Record<Address, index.Ballot>>(),
 };
 export type DisputeRow = RowOf<typeof DISPUTE>;
 

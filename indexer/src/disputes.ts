@@ -3,9 +3,9 @@
 import type { Address, Hex } from "viem";
 import { toProofHash } from "../../protocol/answer-hash.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
-import { ChainStatus, jobState, type RulingName, rulingName } from "../../protocol/job-status.ts";
+import { ChainStatus, jobState, rulingName } from "../../protocol/job-status.ts";
 import { creditsOf, toUnits, usdgValue } from "../../protocol/money.ts";
-import { account, dispute, job } from "../ponder.schema.ts";
+import { account, type Ballot, dispute, job } from "../ponder.schema.ts";
 import { type Context, ponder } from "../registry.ts";
 import { type ChainEvent, place, record, recordJob } from "./record.ts";
 
@@ -90,7 +90,7 @@ ponder.on("InferenceEscrow:DisputeJoined", async ({ event, context }) => {
 });
 
 /** Where the votes for a ruling are counted. */
-const VOTES: Partial<Record<RulingName, "votesWorkerAtFault" | "votesGatewayAtFault" | "votesRejected">> = {
+const VOTES: Record<Ballot["ruling"], "votesWorkerAtFault" | "votesGatewayAtFault" | "votesRejected"> = {
   worker_at_fault: "votesWorkerAtFault",
   gateway_at_fault: "votesGatewayAtFault",
   rejected: "votesRejected",
@@ -99,6 +99,7 @@ const VOTES: Partial<Record<RulingName, "votesWorkerAtFault" | "votesGatewayAtFa
 ponder.on("ArbitrationPanel:Voted", async ({ event, context }) => {
   const { jobId, arbiter, votes } = event.args;
   const ruling = rulingName(event.args.ruling);
+  if (ruling === "expired") throw new Error(`the panel took a vote of ${arbiter} for no ruling on job ${jobId}`);
   let cast = 0;
   const row = await context.db.update(dispute, { jobId }).set((before) => {
     const earlier = before.ballots[arbiter];
@@ -107,7 +108,7 @@ ponder.on("ArbitrationPanel:Voted", async ({ event, context }) => {
     return {
       ballots: { ...before.ballots, [arbiter]: { ruling, votes: cast } },
       ...(withdrawn && { [withdrawn]: before[withdrawn] - 1 }),
-      ...(VOTES[ruling] && { [VOTES[ruling]]: votes }),
+      [VOTES[ruling]]: votes,
     };
   });
   await record(context, event, {

@@ -14,6 +14,7 @@ import { inTurns } from "../../api/routes/read-turns.ts";
 import { clientOf, validate } from "../../api/routes/request.ts";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import { usdgValue } from "../../protocol/money.ts";
+import type * as contract from "../src/data/types.ts";
 import { type UsageRow, usageSince, usedIn } from "./usage.ts";
 
 const HOUR_SECONDS = 3_600;
@@ -56,7 +57,7 @@ function showAccount({ rpc, config, pool, head }: Gateway): RequestHandler {
       daily_limit: dailyLimit,
       spent_today: dailyLimit !== null && spentDay === Math.floor(head.time / DAY_SECONDS) ? spentToday : 0,
       claimable_units: claimable.toString(),
-    });
+    } satisfies contract.AccountInfo);
   };
 }
 
@@ -110,7 +111,7 @@ function showUsage({ pool, head }: Gateway): RequestHandler {
       const own = rows.filter((row) => row.start >= start && row.start < (starts[index + 1] as number));
       return { from: isoTime(start), ...usedIn(own), by_model: usedByModel(own) };
     });
-    response.json({ data, models: usedByModel(rows) });
+    response.json({ data, models: usedByModel(rows) } satisfies contract.Usage);
   };
 }
 
@@ -205,7 +206,7 @@ function keyRoutes({ keys }: Gateway): Router {
       last_used_at: key.lastUsedAt?.toISOString() ?? null,
       suspended: key.suspended,
     };
-    response.json({ key: shown });
+    response.json({ key: shown } satisfies contract.KeyInfo);
   };
 
   const create: RequestHandler = async (request, response) => {

@@ -16,6 +16,7 @@ import { addressOf, inTheme, pathOf, validate } from "../../api/routes/request.t
 import { JOB_ROUTES, WEBHOOK_ROUTES } from "../../api/routes/routes.ts";
 import type { Cipher } from "../../shared/cipher.ts";
 import { OWN_PATHS, PATHS } from "../../shared/web-paths.ts";
+import type * as contract from "../src/data/types.ts";
 import { webAccountRoutes } from "./account.ts";
 import { explorerRoutes } from "./explorer.ts";
 import { networkRoutes } from "./network.ts";
@@ -115,7 +116,7 @@ function sessionRoutes({ sessions, ...check }: SignInCheck & { sessions: Session
     if (earlier !== null) await sessions.close(earlier);
     const { token, session } = await sessions.open(wallet);
     sessions.setCookie(response, token);
-    response.json({ session: shownSession(session), ended: false });
+    response.json({ session: shownSession(session), ended: false } satisfies contract.SessionState);
   };
 
   // Asked by every visitor, so nobody being signed in is an answer and no error.
@@ -124,7 +125,7 @@ function sessionRoutes({ sessions, ...check }: SignInCheck & { sessions: Session
     const session = token === null ? null : await sessions.find(token);
     const ended = token !== null && session === null;
     if (ended) sessions.setCookie(response, null);
-    response.json({ session: session && shownSession(session), ended });
+    response.json({ session: session && shownSession(session), ended } satisfies contract.SessionState);
   };
 
   const signOut: RequestHandler = async (request, response) => {

@@ -18,6 +18,7 @@ import { ApiError, quoted, WebError } from "../../api/errors.ts";
 import { whyUncharged } from "../../api/jobs/job-reader.ts";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import { fromApiJobId } from "../../protocol/job-id.ts";
+import type * as contract from "../src/data/types.ts";
 import { AnswerCache } from "./answer-cache.ts";
 import {
   listBlockEvents,
@@ -28,7 +29,7 @@ import {
   listOperators,
   transactionsOf,
 } from "./explorer-reads.ts";
-import { EVENTS_SHOWN, JOBS_SHOWN, showEvent, showJob, shown } from "./network.ts";
+import { EVENTS_SHOWN, JOBS_SHOWN, showEvent, showJob } from "./network.ts";
 
 type RawTransaction = { hash: Hex; from: Hex; to: Hex | null; input: Hex; value: Hex; gas: Hex };
 
@@ -83,7 +84,7 @@ export function explorerRoutes({ rpc, head, reader, contracts }: Parts): Router 
     response.type("json").send(await jobs.get(jobId, () => readJob(jobId)));
   };
 
-  const readJob = async (jobId: string) => {
+  const readJob = async (jobId: string): Promise<contract.ChainJob> => {
     const id = fromApiJobId(jobId);
     // While the index is being built, what this gateway did itself can still be shown.
     const [row, indexed, stored] = await Promise.all([
@@ -125,7 +126,7 @@ export function explorerRoutes({ rpc, head, reader, contracts }: Parts): Router 
     const found = /^\d{1,9}$/.test(number) ? await readBlock(rpc, `0x${Number(number).toString(16)}`) : null;
     if (found === null) throw new WebError("not_found", `The chain has no block ${number} (yet).`);
     const events = await listBlockEvents(reader, found.number, BLOCK_EVENTS);
-    response.json({ ...found, transactions: transactionsOf(events) });
+    response.json({ ...found, transactions: transactionsOf(events) } satisfies contract.ChainBlock);
   };
 
   const address: RequestHandler = async (request, response) => {
@@ -180,7 +181,7 @@ export function explorerRoutes({ rpc, head, reader, contracts }: Parts): Router 
       jobs: jobs.slice(0, JOBS_SHOWN).map(showJob),
       has_more: jobs.length > JOBS_SHOWN,
       history: history.map(showEvent),
-    });
+    } satisfies contract.ChainAddress);
   };
 
   const readLatest = paced(async () => {
@@ -192,7 +193,7 @@ export function explorerRoutes({ rpc, head, reader, contracts }: Parts): Router 
     };
   });
   const latest: RequestHandler = async (_request, response) => {
-    response.json({ head_block: head.block.number, ...(await readLatest()) });
+    response.json({ head_block: head.block.number, ...(await readLatest()) } satisfies contract.Latest);
   };
 
   /** 64 hex digits are a transaction, a block, or the proof hash of jobs. */
@@ -205,7 +206,11 @@ export function explorerRoutes({ rpc, head, reader, contracts }: Parts): Router 
       readBlock(rpc, hash),
       listJobsBy(reader, "proof_hash", { value: hash, limit: LATEST_JOBS }),
     ]);
-    response.json({ transaction: transaction !== null, block: found?.number ?? null, jobs: jobs.map(showJob) });
+    response.json({
+      transaction: transaction !== null,
+      block: found?.number ?? null,
+      jobs: jobs.map(showJob),
+    } satisfies contract.FoundHash);
   };
 
   return Router()
@@ -218,7 +223,19 @@ export function explorerRoutes({ rpc, head, reader, contracts }: Parts): Router 
     .use(nodeErrorHandler);
 }
 
-const showAccount = ({ wallet, lastTopupAt, ...account }: AccountRow) => shown(account);
+const showAccount = (account: AccountRow): contract.ChainAddress["account"] => ({
+  number: account.number,
+  free: account.free,
+  escrowed: account.escrowed,
+  deposited: account.deposited,
+  withdrawn: account.withdrawn,
+  charged: account.charged,
+  compensated: account.compensated,
+  disputes: account.disputes,
+  operator: account.operator,
+  daily_limit: account.dailyLimit,
+  frozen: account.frozen,
+});
 
 /** What the node itself refuses to say, or says at too great a length, is no fault of the gateway's and no outage. */
 const nodeErrorHandler: ErrorRequestHandler = (error, _request, _response, next) => {
@@ -244,7 +261,7 @@ type RawBlock = {
 };
 
 /** A block by its number or hash, with how many transactions it has; null if the chain has none. */
-async function readBlock(rpc: Rpc, which: Hex) {
+async function readBlock(rpc: Rpc, which: Hex): Promise<Omit<contract.ChainBlock, "transactions"> | null> {
   const method = which.length === 66 ? "eth_getBlockByHash" : "eth_getBlockByNumber";
   const block = await rpc.request<RawBlock | null>(method, [which, false], NODE_MS, BLOCK_BYTES);
   if (block === null) return null;
@@ -277,7 +294,11 @@ type Asked = { ours: ReadonlySet<string>; escrow: Address; withInput: boolean };
  * A transaction as the node shows it; numbers as numbers, the rest as it is. Decoding is the reader's own affair. `reverted`: what the escrow answers
  * to a reverted call of it, if anything.
  */
-async function transactionOf(rpc: Rpc, hash: Hex, { ours, escrow, withInput }: Asked) {
+async function transactionOf(
+  rpc: Rpc,
+  hash: Hex,
+  { ours, escrow, withInput }: Asked,
+): Promise<contract.ChainTransaction | null> {
   const sent = await rpc.request<RawTransaction | null>("eth_getTransactionByHash", [hash], NODE_MS, OWN_BYTES);
   if (sent === null) return null;
   // What calls our contracts logs what they log, and not megabytes.

@@ -1,7 +1,7 @@
 /** Who makes up the network, and what it does: models, workers, operators, their histories, and disputes. Open to everybody, below /app/api. */
 import { type Request, type RequestHandler, Router } from "express";
 import { getAddress } from "viem";
-import { countFailedJobs, listWorkerIncidents } from "../../api/db/incidents.ts";
+import { countFailedJobs, listWorkerIncidents, type WorkerIncident } from "../../api/db/incidents.ts";
 import {
   type DisputeRow,
   getArbiters,
@@ -22,10 +22,11 @@ import {
   observedOfModel,
   observedOfWorker,
 } from "../../api/db/observations.ts";
-import { paced, type Reader, snakeCase } from "../../api/db/pool.ts";
+import { paced, type Reader } from "../../api/db/pool.ts";
 import { ApiError, quoted, WebError } from "../../api/errors.ts";
 import { isoTime } from "../../api/jobs/job-reader.ts";
 import type { WorkerPool } from "../../api/jobs/worker-pool.ts";
+import type * as contract from "../src/data/types.ts";
 import {
   type HistoryEvent,
   type ListedJob,
@@ -77,7 +78,7 @@ export function networkRoutes(reader: Reader, pool: WorkerPool, operator: number
     }));
   };
 
-  const shownWorkers = async (rows: readonly WorkerRow[]) => {
+  const shownWorkers = async (rows: readonly WorkerRow[]): Promise<contract.Worker[]> => {
     const signers = rows.map((row) => row.signer);
     // One question for all workers: these pages share their connections with jobs.
     const [catalog, slashes, incidents, jobs, failed, earned] = await Promise.all([
@@ -98,8 +99,15 @@ export function networkRoutes(reader: Reader, pool: WorkerPool, operator: number
     return rows.map(({ signer, models, ...row }) => {
       const today = ofAll.get(signer) ?? NOTHING;
       return {
+        number: row.number,
         address: getAddress(signer),
-        ...shown(row),
+        owner: getAddress(row.owner),
+        payout: getAddress(row.payout),
+        endpoint: row.endpoint,
+        stake: String(row.stake),
+        active: row.active,
+        unbonds_at: isoTime(row.unbondsAt),
+        registered_at: isoTime(row.registeredAt),
         answers: states.get(signer)?.healthy ?? false,
         first_token_ms: rounded(states.get(signer)?.firstTokenMs),
         jobs_24h: today.settled,
@@ -121,8 +129,7 @@ export function networkRoutes(reader: Reader, pool: WorkerPool, operator: number
           reason: slash.reason,
           tx: slash.txHash,
         })),
-        // Without their details: those can hold a worker's own words, and nobody knows where it has them from.
-        incidents: (incidents.get(signer) ?? []).map(({ worker, detail, ...incident }) => shown(incident)),
+        incidents: (incidents.get(signer) ?? []).map(showIncident),
       };
     });
   };
@@ -205,7 +212,7 @@ export function networkRoutes(reader: Reader, pool: WorkerPool, operator: number
       credits_24h: today.credits,
       credits_total,
       latest: jobs.map(showJob),
-    });
+    } satisfies contract.Network);
   };
 
   const disputes: RequestHandler = async (request, response) => {
@@ -222,7 +229,7 @@ export function networkRoutes(reader: Reader, pool: WorkerPool, operator: number
       open: open.map(showDispute),
       ended: rows.filter(({ ruling }) => ruling !== null).map(showDispute),
       next: rows.length === DISPUTES_SHOWN ? (rows.at(-1)?.position ?? null) : null,
-    });
+    } satisfies contract.DisputePage);
   };
   const dispute: RequestHandler = async (request, response) => {
     const id = String(request.params.id);
@@ -242,7 +249,7 @@ export function networkRoutes(reader: Reader, pool: WorkerPool, operator: number
       arbiters: (set?.arbiters ?? []).map(getAddress),
       quorum: set?.quorum ?? null,
       ballots: Object.entries(row.ballots).map(([arbiter, { ruling }]) => ({ arbiter: getAddress(arbiter), ruling })),
-    });
+    } satisfies contract.Dispute);
   };
 
   return Router()
@@ -268,28 +275,58 @@ function rangeOf({ query: { range = "24h" } }: Request): ObservedRange {
   });
 }
 
-function showModel({ createdAt, ...row }: ModelRow, pool: WorkerPool, today: DayTotal) {
-  return {
-    ...shown(row),
-    active_workers: pool.hosts(row.number).length,
-    demo: pool.isDemo(row.number),
-    jobs_24h: today.settled,
-    credits_24h: today.credits,
-    success_24h: shareOf(today.settled, today.failed),
-  };
-}
+const showModel = (row: ModelRow, pool: WorkerPool, today: DayTotal): Omit<contract.Model, "observed_24h"> => ({
+  number: row.number,
+  id: row.id,
+  owned_by: row.ownedBy,
+  parameters: row.parameters,
+  tier: row.tier,
+  context_window: row.contextWindow,
+  credits_per_request: row.creditsPerRequest,
+  credits_per_1k_tokens: row.creditsPer1kTokens,
+  next_credits_per_request: row.nextCreditsPerRequest,
+  next_credits_per_1k_tokens: row.nextCreditsPer1kTokens,
+  prices_change_at: isoTime(row.pricesChangeAt),
+  retires_at: isoTime(row.retiresAt),
+  retired: row.retired,
+  active_workers: pool.hosts(row.number).length,
+  demo: pool.isDemo(row.number),
+  jobs_24h: today.settled,
+  credits_24h: today.credits,
+  success_24h: shareOf(today.settled, today.failed),
+});
 
-function showOperator({ signers, ...row }: OperatorRow, today: DayTotal) {
-  return {
-    ...shown(row),
-    signers: signers.map(({ signer, ...times }) => ({ address: getAddress(signer), ...shown(times) })),
-    jobs_24h: today.settled,
-    credits_24h: today.credits,
-    success_24h: shareOf(today.settled, today.failed),
-  };
-}
+const showOperator = (row: OperatorRow, today: DayTotal): contract.Operator => ({
+  number: row.number,
+  admin: getAddress(row.admin),
+  stopped: row.stopped,
+  reserve: row.reserve,
+  held: row.held,
+  leaving: row.leaving,
+  leaves_at: isoTime(row.leavesAt),
+  signers: row.signers.map(({ signer, addedAt, removedAt }) => ({
+    address: getAddress(signer),
+    added_at: isoTime(addedAt),
+    removed_at: isoTime(removedAt),
+  })),
+  admitted_at: isoTime(row.admittedAt),
+  jobs_24h: today.settled,
+  credits_24h: today.credits,
+  success_24h: shareOf(today.settled, today.failed),
+});
 
-const showDispute = (row: DisputeRow) => ({
+/** Without its details: those can hold a worker's own words, and nobody knows where it has them from. */
+const showIncident = (incident: WorkerIncident): contract.Incident => ({
+  code: incident.code,
+  severity: incident.severity,
+  title: incident.title,
+  occurrences: incident.occurrences,
+  first_at: incident.firstAt.toISOString(),
+  last_at: incident.lastAt.toISOString(),
+  job_id: incident.jobId,
+});
+
+const showDispute = (row: DisputeRow): contract.ListedDispute => ({
   job_id: row.jobId,
   wallet: getAddress(row.wallet),
   opened_by: row.byOperator ? "operator" : "wallet",
@@ -308,25 +345,27 @@ const showDispute = (row: DisputeRow) => ({
   resolved_at: isoTime(row.resolvedAt),
 });
 
-export const showJob = (job: ListedJob) => shown(job);
-
-export const showEvent = ({ blockTime, txHash, data, ...event }: HistoryEvent) => ({
-  ...shown(event),
-  occurred_at: isoTime(blockTime),
-  tx: txHash,
-  data: shown(data),
+export const showJob = (job: ListedJob): contract.ListedJob => ({
+  id: job.id,
+  status: job.status,
+  model: job.model,
+  credits: job.credits,
+  worker: job.worker && getAddress(job.worker),
+  created_at: isoTime(job.createdAt),
 });
 
-/** A row as pages get it: names in snake case, times (`…At`) in ISO 8601, addresses with their checksums, the largest numbers as text. */
-export const shown = (row: object): Record<string, unknown> =>
-  Object.fromEntries(Object.entries(row).map(([name, value]) => [snakeCase(name), shownValue(name, value)]));
-
-function shownValue(name: string, value: unknown): unknown {
-  if (typeof value === "number") return name.endsWith("At") ? isoTime(value) : value;
-  if (typeof value === "string") return /^0x[0-9a-f]{40}$/.test(value) ? getAddress(value) : value;
-  if (typeof value === "bigint") return String(value);
-  return value instanceof Date ? value.toISOString() : value;
-}
+export const showEvent = ({ kind, blockNumber, blockTime, txHash, data }: HistoryEvent): contract.HistoryEvent => ({
+  kind,
+  block_number: blockNumber,
+  occurred_at: isoTime(blockTime),
+  tx: txHash,
+  data: Object.fromEntries(
+    Object.entries(data).map(([name, value]) => [
+      name,
+      typeof value === "string" && /^0x[0-9a-f]{40}$/.test(value) ? getAddress(value) : value,
+    ]),
+  ),
+});
 
 const rounded = (ms: number | null | undefined): number | null => (ms == null ? null : Math.round(ms));
 

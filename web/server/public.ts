@@ -5,6 +5,7 @@ import type { Config } from "../../api/config.ts";
 import { DEV_CHAIN_ID } from "../../protocol/deployment.ts";
 import { MINIMUM_DEPOSIT_CREDITS } from "../../protocol/money.ts";
 import { secretsOfUrl } from "../../shared/redact.ts";
+import type * as contract from "../src/data/types.ts";
 
 type DisputeTimes = { dispute: number; inclusion: number };
 
@@ -12,7 +13,11 @@ type DisputeTimes = { dispute: number; inclusion: number };
  * `GET /config`: what the application must know before anyone signs in; its page holds it, too. Deposits name `operator`. Seconds to
  * dispute count from the answer's end for the service, and from the settlement for the wallet itself. No secrets.
  */
-export function publicConfig(config: Config, operator: number, { dispute, inclusion }: DisputeTimes) {
+export function publicConfig(
+  config: Config,
+  operator: number,
+  { dispute, inclusion }: DisputeTimes,
+): contract.AppConfig {
   const { chainId, contracts, startBlock } = config.deployment;
   const development = chainId === DEV_CHAIN_ID;
   return {
