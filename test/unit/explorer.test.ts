@@ -14,7 +14,7 @@ import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import { newJobId, toApiJobId } from "../../protocol/job-id.ts";
 import type { JobAudit } from "../../verify/audit-job.ts";
 import type { JobEvidence } from "../../verify/evidence.ts";
-import type { ChainLog, ChainTransaction } from "../../web/src/data/types.ts";
+import type { ChainLog, ChainTransaction } from "../../web/contract.ts";
 import {
   auditAddresses,
   decodeCall,

@@ -1,6 +1,6 @@
 /** Histories in words. */
 import { expect, it } from "vitest";
-import type { HistoryEvent } from "../../web/src/data/types.ts";
+import type { HistoryEvent } from "../../web/contract.ts";
 import { inWords } from "../../web/src/explorer/history.ts";
 
 const DAY = 86_400;

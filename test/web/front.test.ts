@@ -3,7 +3,7 @@ import { statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { describe, expect, vi } from "vitest";
-import type { Latest } from "../../web/src/data/types.ts";
+import type { Latest } from "../../web/contract.ts";
 import { chat } from "../support/api-client.ts";
 import { Client, openStore } from "../support/client.ts";
 import { it as base } from "./support/browser.ts";

@@ -14,7 +14,7 @@ import { inTurns } from "../../api/routes/read-turns.ts";
 import { clientOf, validate } from "../../api/routes/request.ts";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import { usdgValue } from "../../protocol/money.ts";
-import type * as contract from "../src/data/types.ts";
+import type * as contract from "../contract.ts";
 import { type UsageRow, usageSince, usedIn } from "./usage.ts";
 
 const HOUR_SECONDS = 3_600;

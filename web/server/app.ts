@@ -16,7 +16,7 @@ import { addressOf, inTheme, pathOf, validate } from "../../api/routes/request.t
 import { JOB_ROUTES, WEBHOOK_ROUTES } from "../../api/routes/routes.ts";
 import type { Cipher } from "../../shared/cipher.ts";
 import { OWN_PATHS, PATHS } from "../../shared/web-paths.ts";
-import type * as contract from "../src/data/types.ts";
+import type * as contract from "../contract.ts";
 import { webAccountRoutes } from "./account.ts";
 import { explorerRoutes } from "./explorer.ts";
 import { networkRoutes } from "./network.ts";

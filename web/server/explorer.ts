@@ -18,7 +18,7 @@ import { ApiError, quoted, WebError } from "../../api/errors.ts";
 import { whyUncharged } from "../../api/jobs/job-reader.ts";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import { fromApiJobId } from "../../protocol/job-id.ts";
-import type * as contract from "../src/data/types.ts";
+import type * as contract from "../contract.ts";
 import { AnswerCache } from "./answer-cache.ts";
 import {
   listBlockEvents,

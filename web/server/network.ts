@@ -26,7 +26,7 @@ import { paced, type Reader } from "../../api/db/pool.ts";
 import { ApiError, quoted, WebError } from "../../api/errors.ts";
 import { isoTime } from "../../api/jobs/job-reader.ts";
 import type { WorkerPool } from "../../api/jobs/worker-pool.ts";
-import type * as contract from "../src/data/types.ts";
+import type * as contract from "../contract.ts";
 import {
   type HistoryEvent,
   type ListedJob,

@@ -5,7 +5,7 @@ import type { Config } from "../../api/config.ts";
 import { DEV_CHAIN_ID } from "../../protocol/deployment.ts";
 import { MINIMUM_DEPOSIT_CREDITS } from "../../protocol/money.ts";
 import { secretsOfUrl } from "../../shared/redact.ts";
-import type * as contract from "../src/data/types.ts";
+import type * as contract from "../contract.ts";
 
 type DisputeTimes = { dispute: number; inclusion: number };
 

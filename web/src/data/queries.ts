@@ -1,6 +1,5 @@
 /** What pages read, by name: one place decides how often it is asked for again. */
 import { keepPreviousData, queryOptions } from "@tanstack/react-query";
-import { ApiFailure, call } from "./client.ts";
 import type {
   AccountInfo,
   ChainAddress,
@@ -29,7 +28,8 @@ import type {
   Usage,
   UsageRange,
   Worker,
-} from "./types.ts";
+} from "../../contract.ts";
+import { ApiFailure, call } from "./client.ts";
 
 const LIVE_MS = 4_000;
 

@@ -35,7 +35,7 @@ import {
   isEvent,
   jobOfEvent,
 } from "../../../verify/events.ts";
-import type { ChainJob, ChainLog, ChainTransaction } from "../data/types.ts";
+import type { ChainJob, ChainLog, ChainTransaction } from "../../contract.ts";
 import { fieldOf, inWords } from "./in-words.ts";
 import { type Contracts, labelOf, type Names, namesOf, textOf } from "./labels.ts";
 

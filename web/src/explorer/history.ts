@@ -1,5 +1,5 @@
 /** What happened to a wallet, a worker, an operator or a model, in words. Pure. */
-import type { HistoryEvent } from "../data/types.ts";
+import type { HistoryEvent } from "../../contract.ts";
 import { count, credits, momentOf, svc } from "../ui/format.ts";
 
 /** Text, or what has a page of its own: an address, the number of an operator or of a model. */

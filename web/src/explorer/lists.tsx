@@ -1,6 +1,6 @@
 /** Lists that several pages of the explorer have: jobs, transactions, and what happened to somebody. */
 import { Link } from "react-router";
-import type { HistoryEvent, ListedJob, ListedTransaction } from "../data/types.ts";
+import type { HistoryEvent, ListedJob, ListedTransaction } from "../../contract.ts";
 import { capital, count, percent, short } from "../ui/format.ts";
 import { JobLink, ModelLink, ModelNumber, When } from "../ui/links.tsx";
 import { Empty } from "../ui/page.tsx";

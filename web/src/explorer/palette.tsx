@@ -1,9 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { type KeyboardEvent, useEffect, useId, useState } from "react";
 import { useNavigate } from "react-router";
+import type { FoundHash } from "../../contract.ts";
 import { app } from "../data/app.ts";
 import { foundQuery, modelsQuery } from "../data/queries.ts";
-import type { FoundHash } from "../data/types.ts";
 import { Dialog } from "../ui/dialog.tsx";
 import { short } from "../ui/format.ts";
 import { hashOf, type Place, placesNamed, placesOf } from "./find.ts";

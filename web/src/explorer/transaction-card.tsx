@@ -1,8 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "react-router";
+import type { ChainTransaction } from "../../contract.ts";
 import { app } from "../data/app.ts";
 import { latestQuery } from "../data/queries.ts";
-import type { ChainTransaction } from "../data/types.ts";
 import { coins, count, momentOf } from "../ui/format.ts";
 import { Card, Fact } from "../ui/page.tsx";
 import { Badge } from "../ui/status.tsx";

@@ -2,8 +2,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { useEffect } from "react";
 import type { Address } from "viem";
+import type { ChainJob } from "../../contract.ts";
 import { app } from "../data/app.ts";
-import type { ChainJob } from "../data/types.ts";
 import type { AuditAnswer, AuditQuestion } from "./audit.ts";
 import { useNode } from "./node.tsx";
 import type { Verdict } from "./verdict.ts";

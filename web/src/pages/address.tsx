@@ -1,8 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams, useSearchParams } from "react-router";
+import type { ChainAddress } from "../../contract.ts";
 import { app } from "../data/app.ts";
 import { addressQuery } from "../data/queries.ts";
-import type { ChainAddress } from "../data/types.ts";
 import { namesOf } from "../explorer/labels.ts";
 import { History, JsonLink, ListedJobs } from "../explorer/lists.tsx";
 import { Hash } from "../ui/copy.tsx";

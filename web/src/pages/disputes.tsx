@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useSearchParams } from "react-router";
+import type { ListedDispute } from "../../contract.ts";
 import { disputesQuery } from "../data/queries.ts";
-import type { ListedDispute } from "../data/types.ts";
 import { useNow } from "../ui/clock.ts";
 import { countdown, credits, moment, short, shortMoment } from "../ui/format.ts";
 import { Loaded } from "../ui/loaded.tsx";

@@ -1,9 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { Link, useNavigate } from "react-router";
+import type { Network } from "../../contract.ts";
 import { app } from "../data/app.ts";
 import { modelsQuery, networkQuery } from "../data/queries.ts";
-import type { Network } from "../data/types.ts";
 import { pathOf } from "../explorer/find.ts";
 import { Button } from "../ui/controls.tsx";
 import { FirstCall } from "../ui/first-call.tsx";

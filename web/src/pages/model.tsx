@@ -1,8 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "react-router";
 import { PATHS } from "../../../shared/web-paths.ts";
+import type { Model, ModelSeen, Observed } from "../../contract.ts";
 import { modelQuery, modelSeenQuery, queryString, workersQuery } from "../data/queries.ts";
-import type { Model, ModelSeen, Observed } from "../data/types.ts";
 import { firstToken, History, JsonLink, success } from "../explorer/lists.tsx";
 import { Chart, type Series } from "../ui/chart.tsx";
 import { CopyButton } from "../ui/copy.tsx";

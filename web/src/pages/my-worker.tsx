@@ -1,8 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "react-router";
 import { PATHS } from "../../../shared/web-paths.ts";
+import type { Owed, Worker } from "../../contract.ts";
 import { workerQuery } from "../data/queries.ts";
-import type { Owed, Worker } from "../data/types.ts";
 import { firstToken, success } from "../explorer/lists.tsx";
 import { count, svc } from "../ui/format.ts";
 import { AddressLink, LinkButton } from "../ui/links.tsx";

@@ -1,8 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "react-router";
 import { PATHS } from "../../../shared/web-paths.ts";
+import type { Worker } from "../../contract.ts";
 import { workersQuery } from "../data/queries.ts";
-import type { Worker } from "../data/types.ts";
 import { count, svc, units } from "../ui/format.ts";
 import { LinkButton } from "../ui/links.tsx";
 import { Loaded } from "../ui/loaded.tsx";

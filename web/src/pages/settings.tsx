@@ -1,10 +1,10 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
+import type { KeyInfo } from "../../contract.ts";
 import { app } from "../data/app.ts";
 import { call } from "../data/client.ts";
 import { accountQuery, keyQuery, settingsQuery } from "../data/queries.ts";
 import { tellFailure } from "../data/told.ts";
-import type { KeyInfo } from "../data/types.ts";
 import { useChange } from "../data/use-change.ts";
 import { readCredits } from "../ui/amount.ts";
 import { Button, Field, Form } from "../ui/controls.tsx";

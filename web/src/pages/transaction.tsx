@@ -4,9 +4,9 @@ import type { Hex } from "viem";
 import { toProofHash } from "../../../protocol/answer-hash.ts";
 import { toApiJobId } from "../../../protocol/job-id.ts";
 import { isEvent } from "../../../verify/events.ts";
+import type { ChainTransaction } from "../../contract.ts";
 import { app } from "../data/app.ts";
 import { foundQuery, transactionQuery } from "../data/queries.ts";
-import type { ChainTransaction } from "../data/types.ts";
 import {
   type Call,
   decodeCallOf,

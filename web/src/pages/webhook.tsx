@@ -1,10 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link, useNavigate, useParams } from "react-router";
+import type { Arrivals, DeliveryState, OwnWebhook } from "../../contract.ts";
 import { call } from "../data/client.ts";
 import { deliveryQuery, webhooksQuery } from "../data/queries.ts";
 import { tellFailure } from "../data/told.ts";
-import type { Arrivals, DeliveryState, OwnWebhook } from "../data/types.ts";
 import { useChange } from "../data/use-change.ts";
 import { Button } from "../ui/controls.tsx";
 import { Hash } from "../ui/copy.tsx";

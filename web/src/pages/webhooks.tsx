@@ -1,8 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link } from "react-router";
+import type { Arrivals, OwnWebhook, Webhook } from "../../contract.ts";
 import { webhooksQuery } from "../data/queries.ts";
-import type { Arrivals, OwnWebhook, Webhook } from "../data/types.ts";
 import { Button } from "../ui/controls.tsx";
 import { moment, percent } from "../ui/format.ts";
 import { Loaded } from "../ui/loaded.tsx";

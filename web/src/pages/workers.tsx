@@ -1,9 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "react-router";
 import { PATHS } from "../../../shared/web-paths.ts";
+import type { Operator, Worker } from "../../contract.ts";
 import { app } from "../data/app.ts";
 import { operatorsQuery, workersQuery } from "../data/queries.ts";
-import type { Operator, Worker } from "../data/types.ts";
 import { firstToken, success } from "../explorer/lists.tsx";
 import { CopyButton } from "../ui/copy.tsx";
 import { count, credits, svc, units } from "../ui/format.ts";

@@ -1,4 +1,4 @@
-import type { OwnJob } from "../data/types.ts";
+import type { OwnJob } from "../../contract.ts";
 import { count, seconds, shortMoment } from "./format.ts";
 import { JobLink } from "./links.tsx";
 import { JobBadge, TierBadge } from "./status.tsx";

@@ -1,6 +1,6 @@
 import { useState } from "react";
 import { FLAT_TOKENS, type Prices, quote } from "../../../protocol/pricing.ts";
-import type { Model } from "../data/types.ts";
+import type { Model } from "../../contract.ts";
 import { Field } from "./controls.tsx";
 import { CopyButton } from "./copy.tsx";
 import { count, moment, usdg } from "./format.ts";

@@ -1,5 +1,5 @@
 import { useSearchParams } from "react-router";
-import type { Range } from "../data/types.ts";
+import type { Range } from "../../contract.ts";
 import { Segments } from "./controls.tsx";
 
 const RANGES: Record<Range, string> = { "24h": "24 h", "7d": "7 d", "30d": "30 d" };

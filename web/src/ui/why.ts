@@ -1,5 +1,5 @@
 import type { FailureReasonName, JobState } from "../../../protocol/job-status.ts";
-import type { Ended } from "../data/types.ts";
+import type { Ended } from "../../contract.ts";
 
 /** In few words, for a row; and as a sentence. */
 type Why = readonly [few: string, sentence: string];

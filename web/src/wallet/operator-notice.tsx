@@ -1,5 +1,5 @@
+import type { AccountInfo } from "../../contract.ts";
 import { app } from "../data/app.ts";
-import type { AccountInfo } from "../data/types.ts";
 import { Button } from "../ui/controls.tsx";
 import { Notice } from "../ui/page.tsx";
 import { ActionStatus } from "./action-status.tsx";

@@ -1,8 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import type { Hex } from "viem";
 import { fromApiJobId } from "../../../../protocol/job-id.ts";
+import type { ChainAddress, Owed, Worker } from "../../../contract.ts";
 import { addressQuery } from "../../data/queries.ts";
-import type { ChainAddress, Owed, Worker } from "../../data/types.ts";
 import { Button } from "../../ui/controls.tsx";
 import { units } from "../../ui/format.ts";
 import { AddressLink, JobLink } from "../../ui/links.tsx";

@@ -4,7 +4,7 @@ import { fromApiJobId } from "../../../../protocol/job-id.ts";
 import type { Completion } from "../../../../protocol/messages.ts";
 import { deliveryIn, jobCalls, signerOf } from "../../../../verify/calls.ts";
 import { type AnyEvent, eventsOf, jobOfEvent } from "../../../../verify/events.ts";
-import type { ChainTransaction, Dispute, Operator } from "../../data/types.ts";
+import type { ChainTransaction, Dispute, Operator } from "../../../contract.ts";
 import { disputeFacts } from "../../explorer/dispute-facts.ts";
 
 export type Evidence = {

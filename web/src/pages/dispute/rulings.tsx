@@ -1,5 +1,5 @@
 import type { RulingName } from "../../../../protocol/job-status.ts";
-import type { ListedDispute, Vote } from "../../data/types.ts";
+import type { ListedDispute, Vote } from "../../../contract.ts";
 import { credits } from "../../ui/format.ts";
 import { Badge } from "../../ui/status.tsx";
 

@@ -3,8 +3,8 @@
 import { EventSourceParserStream } from "eventsource-parser/stream";
 import type { Hex } from "viem";
 import { toProofHash } from "../../../../protocol/answer-hash.ts";
+import type { Job } from "../../../contract.ts";
 import { app } from "../../data/app.ts";
-import type { Job } from "../../data/types.ts";
 
 export type Message = { role: "system" | "user" | "assistant"; content: string };
 

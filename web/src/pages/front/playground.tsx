@@ -1,9 +1,9 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, type KeyboardEvent, lazy, Suspense, useEffect, useId, useRef, useState } from "react";
 import { quote } from "../../../../protocol/pricing.ts";
+import type { Model } from "../../../contract.ts";
 import { app } from "../../data/app.ts";
 import { demoQuery, modelsQuery, networkQuery } from "../../data/queries.ts";
-import type { Model } from "../../data/types.ts";
 import { useNow } from "../../ui/clock.ts";
 import { Button, Field, Select } from "../../ui/controls.tsx";
 import { count, credits } from "../../ui/format.ts";

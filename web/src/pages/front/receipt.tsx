@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import { Link } from "react-router";
 import { toProofHash } from "../../../../protocol/answer-hash.ts";
-import type { Job } from "../../data/types.ts";
+import type { Job } from "../../../contract.ts";
 import { Hash } from "../../ui/copy.tsx";
 import { count, credits, usdg } from "../../ui/format.ts";
 import { TxHash } from "../../wallet/action-status.tsx";

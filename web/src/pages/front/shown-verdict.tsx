@@ -1,8 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { nodeHost } from "../../../../shared/node-url.ts";
+import type { ListedJob } from "../../../contract.ts";
 import { chainJobQuery } from "../../data/queries.ts";
-import type { ListedJob } from "../../data/types.ts";
 import { useVerdict } from "../../explorer/use-verdict.ts";
 import { capital, credits, short } from "../../ui/format.ts";
 import { LinkButton, ModelLink, When } from "../../ui/links.tsx";

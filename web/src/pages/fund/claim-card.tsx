@@ -1,6 +1,6 @@
 import { useState } from "react";
 import type { Address } from "viem";
-import type { AccountInfo } from "../../data/types.ts";
+import type { AccountInfo } from "../../../contract.ts";
 import { Button, Form } from "../../ui/controls.tsx";
 import { units } from "../../ui/format.ts";
 import { Card } from "../../ui/page.tsx";

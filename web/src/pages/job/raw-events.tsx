@@ -1,5 +1,5 @@
+import type { ChainJob } from "../../../contract.ts";
 import { app } from "../../data/app.ts";
-import type { ChainJob } from "../../data/types.ts";
 import { decodeJob, namesOf } from "../../explorer/decode.ts";
 import { Events } from "../../explorer/events.tsx";
 import { arrowsOf } from "../../explorer/flow.ts";

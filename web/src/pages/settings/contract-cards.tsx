@@ -1,8 +1,8 @@
 /** What the contract keeps about a wallet's spending: its operator, its limits and its authorization key. */
 import { useState } from "react";
 import { type Address, isAddress, isAddressEqual, zeroAddress } from "viem";
+import type { AccountInfo } from "../../../contract.ts";
 import { app } from "../../data/app.ts";
-import type { AccountInfo } from "../../data/types.ts";
 import { readCredits } from "../../ui/amount.ts";
 import { Button, Field, Form, Switch } from "../../ui/controls.tsx";
 import { Hash, Secret } from "../../ui/copy.tsx";

@@ -1,9 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
+import type { Attempt, Delivery, DeliveryState, Webhook } from "../../../contract.ts";
 import { call } from "../../data/client.ts";
 import { deliveriesQuery, deliveryQuery } from "../../data/queries.ts";
 import { tellFailure } from "../../data/told.ts";
-import type { Attempt, Delivery, DeliveryState, Webhook } from "../../data/types.ts";
 import { useChange } from "../../data/use-change.ts";
 import { Button, Select } from "../../ui/controls.tsx";
 import { shortMoment } from "../../ui/format.ts";

@@ -1,8 +1,8 @@
 import { useState } from "react";
+import type { Webhook } from "../../../contract.ts";
 import { app } from "../../data/app.ts";
 import { call } from "../../data/client.ts";
 import { tellFailure } from "../../data/told.ts";
-import type { Webhook } from "../../data/types.ts";
 import { useChange } from "../../data/use-change.ts";
 import { Button, Field, Form } from "../../ui/controls.tsx";
 import { Card, Failure } from "../../ui/page.tsx";

@@ -1,7 +1,7 @@
 import { useState } from "react";
+import type { OwnWebhook, Webhook } from "../../../contract.ts";
 import { call } from "../../data/client.ts";
 import { tellFailure } from "../../data/told.ts";
-import type { OwnWebhook, Webhook } from "../../data/types.ts";
 import { useChange } from "../../data/use-change.ts";
 import { Button } from "../../ui/controls.tsx";
 import { Secret } from "../../ui/copy.tsx";

@@ -1,8 +1,11 @@
-/** Shapes of the answers below /app/api. Times are ISO 8601, credits whole, unless it says otherwise. */
+/**
+ * What server and pages of the application agree on: the shapes of the answers below /app/api. The server in `web/server/` is compiled against them.
+ * Times are ISO 8601, credits whole, unless it says otherwise.
+ */
 import type { Address, Hex } from "viem";
-import type { Counting } from "../../../protocol/dispatch.ts";
-import type { FailureReasonName, JobState, RulingName } from "../../../protocol/job-status.ts";
-import type { Tier } from "../../../protocol/tiers.ts";
+import type { Counting } from "../protocol/dispatch.ts";
+import type { FailureReasonName, JobState, RulingName } from "../protocol/job-status.ts";
+import type { Tier } from "../protocol/tiers.ts";
 
 export type AppConfig = {
   chain_id: number;
