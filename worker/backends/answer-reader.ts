@@ -20,6 +20,8 @@ const FINISH: ReadonlyMap<string, FinishReason> = new Map([
   ["length", "length"],
   ["max_tokens", "length"],
   ["model_length", "length"],
+  // vLLM, where it was told to end an answer that repeats itself.
+  ["repetition", "length"],
   ["content_filter", "content_filter"],
 ]);
 
@@ -127,7 +129,8 @@ export class AnswerReader {
     for (const choice of choices) this.#choice(Object(choice));
   }
 
-  #choice({ index, delta, message, text, finish_reason }: Record<string, unknown>): void {
+  #choice(choice: Record<string, unknown>): void {
+    const { index, delta, message, messages, text, finish_reason, native_finish_reason } = choice;
     // There is one choice, whatever its number: some servers count from 1.
     this.#index ??= index ?? 0;
     if ((index ?? this.#index) !== this.#index) {
@@ -136,8 +139,13 @@ export class AnswerReader {
     }
     if (delta != null && Object.keys(Object(delta)).length > 0) this.#delta(Object(delta));
     else if (message != null) this.#whole(Object(message));
+    // Mistral has a list where a completion is of several messages.
+    else if (Array.isArray(messages)) for (const one of messages) this.#whole(Object(one));
     else if (typeof text === "string") this.#add("text", text);
     else if (text != null) this.#isUnread = true;
+    // OpenRouter ends with a good reason where the server behind it failed.
+    if (/^(?:network_)?error$/i.test(String(native_finish_reason)))
+      throw new BackendError("the model server's own server failed");
     if (finish_reason == null || finish_reason === "") return;
     const reason = String(finish_reason).toLowerCase();
     const finish = FINISH.get(reason);

@@ -50,14 +50,19 @@ export class ServerBusy extends BackendError {
   }
 }
 
-/** The model server does not take this request. It is well otherwise. `fields`: which of its fields the server complains of, by its own words. */
+/**
+ * The model server does not take this request. It is well otherwise. `fields`: which of its fields the server complains of, by its own words.
+ * `mostTokens`: the most tokens of answer that it writes, where it complains of that.
+ */
 export class RequestRefused extends BackendError {
   override name = "RequestRefused";
   readonly fields: readonly string[];
+  readonly mostTokens: number | null;
 
-  constructor(message: string, fields: readonly string[] = [], options?: ErrorOptions) {
-    super(message, options);
+  constructor(message: string, fields: readonly string[] = [], mostTokens: number | null = null) {
+    super(message);
     this.fields = fields;
+    this.mostTokens = mostTokens;
   }
 }
 

@@ -1,4 +1,10 @@
-/** How many tokens of answer a model server has room for behind a prompt, by that server's own count where it can be asked. */
+/**
+ * How many tokens of answer a model server has room for behind a prompt, by that server's own count where it can be asked.
+ *
+ * Counts: vLLM 040a2cc2 (`/tokenize` takes messages), llama-server b11669 (recorded), TGI 3.3.6 (db931fcf, router/src/server.rs). SGLang's
+ * `/tokenize` (0351c1fa, serving_tokenize.py) takes no messages. Windows: `max_model_len` of vLLM and SGLang, `meta.n_ctx` of llama-server,
+ * `loaded_context_length` of LM Studio, `context_length` of OpenRouter, `context_window` of Groq; Ollama 0.33 (fb307609, api/types.go) in `/api/ps`.
+ */
 import type { ChatRequest } from "../../protocol/dispatch.ts";
 import { ContextExceeded, type Counting, estimatePrompt } from "./backend.ts";
 
@@ -112,7 +118,7 @@ export class ServerContext {
     return Math.min(max_tokens, window - prompt);
   }
 
-  /** Notes what the server holds of each model: vLLM and SGLang, llama-server, LM Studio and others each name it otherwise. */
+  /** Notes what the server holds of each model. */
   async #readWindows(signal: AbortSignal): Promise<ListedModel[]> {
     this.#readAt = Date.now();
     const models = await this.#list(signal);

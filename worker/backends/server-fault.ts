@@ -32,6 +32,8 @@ export function faultOfEvent(value: unknown): BackendError {
     Object(error).http_status_code,
     Object(error).status,
     Object(error).status_code,
+    // A router passes on what it heard: "Streaming response failed: [503] The request queue is full."
+    /\[(\d{3})\]/.exec(wordsOf(value))?.[1],
   ]
     .map(Number)
     .find((number) => number >= 400 && number < 600);
@@ -41,13 +43,14 @@ export function faultOfEvent(value: unknown): BackendError {
 
 function faultOfWords(status: number, value: unknown): BackendError {
   const words = wordsOf(value);
-  if (REFUSED.has(status) || status >= 500) {
-    const context = contextOf(value, words);
-    if (context !== null) return context;
-    // A template that refuses a conversation is an exception to llama-server: 500.
-    if (REFUSED.has(status) || /\bjinja\b|chat.template|roles must alternate/i.test(words)) {
-      return new RequestRefused(`the model server refused the request (${status})`, fieldsOf(value, words));
-    }
+  const isRefused = REFUSED.has(status);
+  const mostTokens = isRefused ? mostTokensOf(words) : null;
+  const context = mostTokens === null && (isRefused || status >= 500) ? contextOf(value, words) : null;
+  if (context !== null) return context;
+  // A template that refuses a conversation is an exception to llama-server: 500.
+  if (isRefused || (status >= 500 && /\bjinja\b|chat.template|roles must alternate/i.test(words))) {
+    const message = `the model server refused the request (${status})`;
+    return new RequestRefused(message, fieldsOf(value, words), mostTokens);
   }
   return new BackendError(`the model server answered with an error (${status})`);
 }
@@ -62,14 +65,14 @@ function retryMs(header: string | null): number {
 // ---------------------------------------------------------------- too long
 
 const TOO_LONG =
-  /context.?(length|window|size|limit)|(context|prompt|input|model).{0,3} length|too many tokens|(prompt|input) is too long|`inputs`|max_(input|total)_tokens|reduce the length|tokens? limit|larger than the maximum/i;
+  /context.?(length|window|size|limit)|(context|prompt|input|model).{0,3} length|too many tokens|(prompt|input) is too long|`inputs`|max_(input|total)_tokens|reduce the length|tokens? limit|token count \(?\d+|larger than the maximum/i;
 
 /** How servers name both counts; `prompt` is missing where a server stops counting at its window. */
 const COUNTS = [
   // vLLM, OpenAI: "… maximum context length is 32768 tokens and your request has 9 input tokens", "… your messages resulted in 40000 tokens"
   /maximum context length is (?<window>\d+)\D.*?(?:request has|prompt contains|resulted in) (?<prompt>\d+)/is,
   // vLLM before 0.6, OpenAI, LiteLLM: "… However, you requested 40009 tokens (9 in the messages, 40000 in the completion)"
-  /maximum context length is (?<window>\d+)\D.*?\((?<prompt>\d+) in the (?:messages|prompt)/is,
+  /maximum context length is (?<window>\d+)\D.*?\((?<prompt>\d+) in (?:the|your) (?:messages|prompt)/is,
   /maximum context length is (?<window>\d+)/i,
   // SGLang
   /context length of (?<window>\d+) tokens\D+\d+ tokens: (?<prompt>\d+) tokens from the input/is,
@@ -78,6 +81,11 @@ const COUNTS = [
   // TGI
   /must be <= (?<window>\d+)\. Given: (?<prompt>\d+) `inputs`/is,
   /`inputs` must have less than (?<window>\d+) tokens\. Given: (?<prompt>\d+)/is,
+  // Anthropic, of the prompt alone and with the answer
+  /prompt is too long: (?<prompt>\d+) tokens > (?<window>\d+)/i,
+  /exceed context limit: (?<prompt>\d+) \+ \d+ > (?<window>\d+)/i,
+  // Gemini
+  /token count \((?<prompt>\d+)\) exceeds \D*?(?<window>\d+)/i,
   // Mistral
   /Prompt contains (?<prompt>\d+) tokens.*?(?<window>\d+) maximum context length/is,
 ];
@@ -94,6 +102,18 @@ function contextOf(value: unknown, words: string): ContextExceeded | null {
   return new ContextExceeded(number(counts?.["prompt"]), number(counts?.["window"]));
 }
 
+/** How servers name the most tokens of answer that they write: OpenAI and SGLang, DeepSeek, Volcengine and Groq. */
+const MOST_TOKENS = [
+  /supports at most (\d+) completion tokens/i,
+  /range of max_(?:completion_)?tokens is \[\d+, ?(\d+)\]/i,
+  /max_(?:completion_)?tokens\b.*?(?:<=|less than or equal to) ?`?(\d+)/is,
+];
+
+function mostTokensOf(words: string): number | null {
+  const most = MOST_TOKENS.map((pattern) => pattern.exec(words)?.[1]).find((count) => count !== undefined);
+  return most === undefined || Number(most) < 1 ? null : Number(most);
+}
+
 // ---------------------------------------------------------------- which field
 
 /** The fields that an error names: by `param` and `loc`, and in its words. A body that is quoted does not count. */
@@ -102,6 +122,8 @@ function fieldsOf(value: unknown, words: string): string[] {
   const places = Array.isArray(detail) ? detail.map((entry) => Object(entry).loc) : [];
   const named = [Object(error).param, Object(value).param, ...places].flat();
   const fields = named.filter((name): name is string => typeof name === "string");
+  // "Harmony does not support reasoning effort none"
+  if (/reasoning effort/i.test(words)) fields.push("reasoning_effort");
   return [...fields, ...(words.match(/\b[a-z]+(?:_[a-z]+)*\b/g) ?? [])];
 }
 

@@ -60,7 +60,8 @@ const given = (fields: Record<string, unknown>) =>
 export function adapted(request: ServerRequest, error: BackendError): ServerRequest | null {
   if (error instanceof ContextExceeded) return shorter(request, error);
   if (!(error instanceof RequestRefused)) return null;
-  const { fields } = error;
+  const { fields, mostTokens } = error;
+  if (mostTokens !== null && mostTokens < request.max_tokens) return { ...request, max_tokens: mostTokens };
   if (fields.includes("max_completion_tokens") && !("max_completion_tokens" in request)) {
     // Of OpenAI's own newer models. What is read here stays `max_tokens`.
     return { ...request, max_completion_tokens: request.max_tokens };

@@ -3,10 +3,15 @@
  *
  *   llama-server  0.7.0 (b11669, Debian): recorded from the running program
  *   vLLM          commit 040a2cc2 of vllm-project/vllm: entrypoints/openai/engine/protocol.py; its refusals from excerpts in public reports
- *   SGLang        0.5: from excerpts in public reports, not from its repository
+ *   SGLang        commit 002897c2 of sgl-project/sglang: entrypoints/openai/serving_chat.py, sse_utils.py (06713058), serving_base.py;
+ *                 `SGLang 0.5` as serving_chat.py has it at 0c078e6f. Length and queue: managers/tokenizer_manager.py, managers/scheduler.py
  *   Ollama        v0.33.0-rc2 (fb307609): openai/openai.go, middleware/openai.go, llm/llama_server.go, server/routes.go
  *   TGI           3.3.6-dev0 (db931fcf): router/src/lib.rs, server.rs, chat.rs, validation.rs
- *   LM Studio, Mistral, OpenAI: from public code and reports that quote their answers, not from recordings
+ *   LM Studio     0.3.9 to 0.4.6: the document as lmstudio-ai/docs has it (c6854fba, REST API v0), chunks and errors as the reports #116, #378 and
+ *                 #445 of lmstudio-ai/lmstudio-bug-tracker quote them; reasoning and errors in streams by its API changelog
+ *   Mistral       mistralai/client-python 2.5.0 (05629d23): client/models/completionchunk.py, deltamessage.py, contentchunk.py,
+ *                 chatcompletionchoice.py, usageinfo.py. Its errors from public reports
+ *   OpenAI        from public code and reports that quote its answers, not from recordings
  */
 
 export type Usage = { prompt: number; completion: number };
@@ -59,6 +64,36 @@ const whole = (
 const openAiError = (message: string, more: Record<string, unknown> = {}) => ({
   error: { message, type: "invalid_request_error", param: null, code: null, ...more },
 });
+
+const sglangChoice = (delta: object, finish: string | null = null, matched_stop: number | null = null) =>
+  choice(delta, finish, { logprobs: null, matched_stop });
+
+/** A refusal is 400, also of a stream: the first chunk is waited for. One token less than the window must be left. */
+function sglangTooLong({ prompt, max_tokens, window }: { prompt: number; max_tokens: number; window: number }) {
+  if (prompt + max_tokens < window) return null;
+  const message =
+    max_tokens > window
+      ? `max_completion_tokens is too large: ${max_tokens}.This model supports at most ${window} completion tokens.`
+      : prompt >= window
+        ? `The input (${prompt} tokens) is longer than the model's context length (${window} tokens).`
+        : `Requested token count exceeds the model's maximum context length of ${window} tokens. You requested a total of ${prompt + max_tokens} tokens: ${prompt} tokens from the input messages and ${max_tokens} tokens for the completion. Please reduce the number of tokens in the input messages or the completion to fit within the limit.`;
+  return { status: 400, body: { object: "error", message, type: "BadRequestError", param: null, code: 400 } };
+}
+const SGLANG_BUSY: Refusal = {
+  status: 200,
+  body: {
+    error: {
+      object: "error",
+      message: "The request queue is full.",
+      type: "SERVICE_UNAVAILABLE",
+      param: null,
+      code: 503,
+    },
+  },
+};
+const SGLANG_BROKEN = {
+  error: { object: "error", message: "Internal error", type: "INTERNAL_SERVER_ERROR", param: null, code: 500 },
+};
 
 const fingerprint = { system_fingerprint: "b11669-Debian" };
 
@@ -149,23 +184,9 @@ export const SERVERS: readonly RecordedServer[] = [
   {
     name: "SGLang",
     events: ({ texts, finish, usage }) => [
-      {
-        ...head(),
-        choices: [
-          choice({ role: "assistant", content: "", reasoning_content: null, tool_calls: null }, null, {
-            matched_stop: null,
-          }),
-        ],
-        usage: null,
-      },
-      ...texts.map((content) => ({
-        ...head(),
-        choices: [
-          choice({ role: null, content, reasoning_content: null, tool_calls: null }, null, { matched_stop: null }),
-        ],
-        usage: null,
-      })),
-      { ...head(), choices: [choice({ role: null, content: null }, finish, { matched_stop: 151645 })], usage: null },
+      { ...head(), choices: [sglangChoice({ role: "assistant", content: "" })] },
+      ...texts.map((content) => ({ ...head(), choices: [sglangChoice({ content })] })),
+      { ...head(), choices: [sglangChoice({}, finish, 151645)] },
       { ...head(), choices: [], usage: { ...usageOf(usage), prompt_tokens_details: null, reasoning_tokens: 0 } },
       "[DONE]",
     ],
@@ -173,29 +194,34 @@ export const SERVERS: readonly RecordedServer[] = [
       ...whole(answer, { reasoning_content: null, tool_calls: null }, { logprobs: null, matched_stop: 151645 }),
       metadata: { weight_version: "default" },
     }),
-    // One token less than the window must be left, and the refusal of a stream comes as its first event.
-    tooLong: ({ prompt, max_tokens, window }) =>
-      prompt + max_tokens < window
-        ? null
-        : {
-            status: 400,
-            body: {
-              object: "error",
-              message: `Requested token count exceeds the model's maximum context length of ${window} tokens. You requested a total of ${prompt + max_tokens} tokens: ${prompt} tokens from the input messages and ${max_tokens} tokens for the completion. Please reduce the number of tokens in the input messages or the completion to fit within the limit.`,
-              type: "BadRequestError",
-              param: null,
-              code: 400,
-            },
-          },
-    busy: {
-      status: 200,
-      body: {
-        error: { object: "error", message: "The request queue is full.", type: "SERVICE_UNAVAILABLE", code: 503 },
-      },
+    tooLong: sglangTooLong,
+    busy: SGLANG_BUSY,
+    broken: SGLANG_BROKEN,
+  },
+  {
+    name: "SGLang 0.5",
+    events: ({ texts, finish, usage }) => {
+      const nothing = { role: null, content: null, reasoning_content: null, tool_calls: null };
+      const chunk = (delta: object, end: string | null = null, matched: number | null = null) => ({
+        ...head(),
+        choices: [sglangChoice({ ...nothing, ...delta }, end, matched)],
+        usage: null,
+      });
+      return [
+        chunk({ role: "assistant", content: "" }),
+        ...texts.map((content) => chunk({ content })),
+        chunk({}, finish, 151645),
+        { ...head(), choices: [], usage: { ...usageOf(usage), prompt_tokens_details: null } },
+        "[DONE]",
+      ];
     },
-    broken: {
-      error: { object: "error", message: "Internal error", type: "InternalServerError", param: null, code: 500 },
-    },
+    document: (answer) => ({
+      ...whole(answer, { reasoning_content: null, tool_calls: null }, { logprobs: null, matched_stop: 151645 }),
+      metadata: { weight_version: "default" },
+    }),
+    tooLong: sglangTooLong,
+    busy: SGLANG_BUSY,
+    broken: SGLANG_BROKEN,
   },
   {
     name: "Ollama",
@@ -265,9 +291,10 @@ export const SERVERS: readonly RecordedServer[] = [
       "[DONE]",
     ],
     document: (answer) => ({
-      ...whole(answer, { tool_calls: [] }, { logprobs: null }),
-      stats: {},
-      system_fingerprint: "qwen3-8b",
+      ...whole(answer, {}, { logprobs: null }),
+      stats: { tokens_per_second: 51.4, time_to_first_token: 0.111, generation_time: 0.954, stop_reason: "eosFound" },
+      model_info: { arch: "qwen3", quant: "Q4_K_M", format: "gguf", context_length: 4096 },
+      runtime: { name: "llama.cpp-mac-arm64-apple-metal-advsimd", version: "1.3.0", supported_formats: ["gguf"] },
     }),
     tooLong: ({ prompt, window }) =>
       prompt < window
@@ -281,7 +308,9 @@ export const SERVERS: readonly RecordedServer[] = [
             },
           },
     busy: null,
-    broken: { error: { message: "The model has crashed without additional information." } },
+    broken: {
+      error: "<LM Studio error> The model has crashed without additional information. (Exit code: 0). Error Data: n/a",
+    },
   },
   {
     name: "Mistral",

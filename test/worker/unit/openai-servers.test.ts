@@ -6,8 +6,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import type { ChatRequest } from "../../../protocol/dispatch.ts";
-import { type BackendPiece, ContextExceeded, modelsFault, ServerBusy } from "../../../worker/backends/backend.ts";
+import { ContextExceeded, modelsFault, ServerBusy } from "../../../worker/backends/backend.ts";
 import { OpenAiBackend } from "../../../worker/backends/openai.ts";
+import { answerOf as answerOfBackend } from "../support/backend-answer.ts";
 import { type RecordedServer, type Refusal, SERVERS } from "../support/recorded-servers.ts";
 
 type Handler = (body: Record<string, unknown>, res: ServerResponse, req: IncomingMessage) => unknown;
@@ -59,32 +60,8 @@ const TEXTS = ["The", " answer", " is", " 42", ".", " naïve", " 東京", " 🌱
 const TEXT = TEXTS.join("");
 const ANSWER = { texts: TEXTS, finish: "stop", usage: { prompt: 9, completion: 11 } } as const;
 
-const request = (more: Partial<ChatRequest> = {}): ChatRequest => ({
-  messages: [{ role: "user", content: "What is the answer?" }],
-  max_tokens: 100,
-  ...more,
-});
-
 /** The backend's answer; `failure` is what it threw. */
-async function answerOf(more: Partial<ChatRequest> = {}, signal = AbortSignal.timeout(20_000)) {
-  const pieces: BackendPiece[] = [];
-  let failure: Error | null = null;
-  try {
-    for await (const piece of backend.generate("m", request(more), signal)) pieces.push(piece);
-  } catch (error) {
-    failure = error as Error;
-  }
-  const textOf = (kind: string) =>
-    pieces.map((piece) => (piece.kind === kind && "text" in piece ? piece.text : "")).join("");
-  const end = pieces.find((piece) => piece.kind === "end");
-  return {
-    text: textOf("text"),
-    reasoning: textOf("reasoning"),
-    finish: end?.finishReason,
-    usage: end?.usage,
-    failure,
-  };
-}
+const answerOf = (more: Partial<ChatRequest> = {}, signal?: AbortSignal) => answerOfBackend(backend, more, signal);
 
 const event = (data: unknown) => `data: ${typeof data === "string" ? data : JSON.stringify(data)}\n\n`;
 const EVENT_STREAM = { "content-type": "text/event-stream; charset=utf-8" };
@@ -851,7 +828,7 @@ describe("a model server that counts on request", () => {
       expect((await answerOf(long)).failure).toBeNull();
       // One that was away when the worker started is found later.
       const late = new OpenAiBackend({ baseUrl: `http://${backend.name}`, key: null, connections: 1 });
-      for await (const _ of late.generate("m", request(long), AbortSignal.timeout(20_000)));
+      expect((await answerOfBackend(late, long)).failure).toBeNull();
       expect(late.counting("m")).toEqual({ by: "server", window: 1_900 });
       await late.close();
     } finally {
