@@ -1,6 +1,6 @@
 /**
- * Requests that model servers do not survive, beside honest ones: real workers in front of a server that fails where a prompt says so, in ten ways
- * that are publicly reported of vLLM, llama-server, Ollama and their proxies. No honest request may fail, and no worker may be taken away.
+ * Requests that model servers do not survive, beside honest ones: real workers in front of a server that fails where a prompt says so. No honest
+ * request may fail, and no worker may be taken away.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
@@ -8,30 +8,10 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { chat, eventually } from "../support/api-client.ts";
 import { Client, openStore } from "../support/client.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
-import { chunk, type Peer, type Script, startPeer, stream, usageAndDone } from "../worker/support/peer.ts";
+import type { Peer } from "../worker/support/peer.ts";
+import { POISON_KINDS, poisonOf, startPoisonedServer } from "../worker/support/poison.ts";
 
 const MODEL = "qwen3-8b";
-
-/** What the server does with a prompt that holds `#name`. A template's error is its 500; a schema can hang its grammar. */
-const POISON: Record<string, Script> = {
-  "template-500": (res) => void res.writeHead(500).end(JSON.stringify({ error: { message: "roles must alternate" } })),
-  "engine-dead-503": (res) => void res.writeHead(500).end("Internal Server Error"),
-  "cut-before-headers": (res) => void res.destroy(),
-  "cut-after-headers": (res) => {
-    res.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders();
-    setTimeout(() => res.destroy(), 20);
-  },
-  "error-event": stream(`data: ${JSON.stringify({ error: { message: "CUDA error", code: 500 } })}\n\n`),
-  "no-end": stream(chunk({ role: "assistant", content: "" })),
-  "html-page": (res) => void res.writeHead(502, { "content-type": "text/html" }).end("<h1>Bad gateway</h1>"),
-  "not-json": stream("data: Internal error\n\n"),
-  "endless-event": (res) => {
-    res.writeHead(200, { "content-type": "text/event-stream" });
-    res.end(`data: ${"x".repeat(3_000_000)}`);
-  },
-  "wrong-type": (res) => void res.writeHead(200, { "content-type": "text/plain" }).end("Segmentation fault"),
-};
-const KINDS = Object.keys(POISON);
 
 let peer: Peer;
 let stack: TestStack;
@@ -40,14 +20,7 @@ let honest: Client;
 let poisoner: Client;
 
 beforeAll(async () => {
-  peer = await startPeer([MODEL]);
-  peer.play((res, body) => {
-    const text = JSON.stringify(body);
-    const kind = KINDS.find((name) => text.includes(`#${name}`));
-    const script =
-      kind === undefined ? stream(chunk({ content: "Hello." }), chunk({}, "stop"), usageAndDone(3, 2)) : POISON[kind];
-    return (script as Script)(res, body);
-  });
+  peer = await startPoisonedServer([MODEL]);
   const env = { WORKER_BACKEND: peer.url };
   stack = await startTestStack({
     workers: [
@@ -64,10 +37,10 @@ afterAll(async () => {
   await peer?.stop();
 });
 
-const poison = (kind: string, from = poisoner) => from.api.post("/v1/chat/completions", chat(MODEL, `Hello #${kind}`));
+const poison = (kind: string, from = poisoner) => from.api.post("/v1/chat/completions", chat(MODEL, poisonOf(kind)));
 
 describe("a request that fails at model servers", () => {
-  it.each(KINDS)("is its client's error, costs nothing, and harms nobody: %s", async (kind) => {
+  it.each(POISON_KINDS)("is its client's error, costs nothing, and harms nobody: %s", async (kind) => {
     // Each from a wallet of its own: one that repeats such requests waits for its turn.
     const { status, body } = await poison(kind, await Client.funded(stack, pool, 100));
     // Where the server names the conversation as the cause, the client learns that.
@@ -84,7 +57,7 @@ describe("a request that fails at model servers", () => {
     const [bad, good] = [[] as number[], [] as number[]];
     const poisoning = async () => {
       for (let n = 0; Date.now() < until; n++) {
-        bad.push((await poison(KINDS[n % KINDS.length] as string)).status);
+        bad.push((await poison(POISON_KINDS[n % POISON_KINDS.length] as string)).status);
         await sleep(1_000);
       }
     };

@@ -1,6 +1,7 @@
 /**
- * One attack after the other beside ten honest clients with the stock OpenAI SDK. Honest clients are measured alone first; under each attack their
- * 99th percentile must stay under three times that one, and none of their requests may fail after the SDK's own retries. An attacker is a process of
+ * One attack after the other beside ten honest clients with the stock OpenAI SDK. Honest clients are measured alone first, with the model that they
+ * ask beside the attack. Under each attack their 99th percentile must stay under three times that one, and none of their requests may fail after the
+ * SDK's own retries. An attacker is a process of
  * its own with the lowest priority and a bounded rate (`attacks.ts`): the test is of the service, not of the processor that both share.
  */
 import { spawn } from "node:child_process";
@@ -16,10 +17,13 @@ import { type Note, type Outcome, scenario } from "../scenarios/scenario.ts";
 import { Client, openStore } from "../support/client.ts";
 import { giveGas } from "../support/gas.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
+import { startPoisonedServer } from "../worker/support/poison.ts";
 import { ATTACKS, type Target } from "./attacks.ts";
 import { keepLogs } from "./keep-logs.ts";
 
 const MODEL = "qwen3-8b";
+/** Two workers have a model server for it. */
+const SERVED_MODEL = "qwen3-14b";
 const HONEST = 10;
 const ATTACKERS = 5;
 const CREDITS = 200_000;
@@ -36,14 +40,14 @@ const LOOPER = `0x${"10".repeat(20)}` as const;
 /** What the honest clients saw, and how much memory the gateway took. */
 type Seen = { requests: number; p50: number; p99: number; failures: string[]; gatewayMb: number };
 
-async function honest(stack: TestStack, clients: readonly Client[], forSeconds: number): Promise<Seen> {
+async function honest(stack: TestStack, clients: readonly Client[], model: string, forSeconds: number): Promise<Seen> {
   const until = Date.now() + forSeconds * 1000;
   const times: number[] = [];
   const failures: string[] = [];
   let gatewayMb = 0;
   const one = async ({ apiKey }: Client, stream: boolean) => {
     const sdk = new OpenAI({ baseURL: `${stack.info.base_url}/v1`, apiKey });
-    const asked = { model: MODEL, max_tokens: 12, messages: [{ role: "user" as const, content: "Tell me a story." }] };
+    const asked = { model, max_tokens: 12, messages: [{ role: "user" as const, content: "Tell me a story." }] };
     while (Date.now() < until) {
       const begun = performance.now();
       try {
@@ -103,8 +107,10 @@ export const attackers = scenario({
 type Options = { seconds: number; only: string; keep: string };
 
 async function attack({ seconds, only, keep }: Options, note: Note): Promise<Outcome> {
+  const server = await startPoisonedServer([SERVED_MODEL]);
+  const served = { models: [SERVED_MODEL], env: { WORKER_BACKEND: server.url } };
   const stack = await startTestStack({
-    workers: [{ models: [MODEL] }, { models: [MODEL] }, { models: [MODEL], start: false }],
+    workers: [{ models: [MODEL] }, { models: [MODEL] }, { models: [MODEL], start: false }, served, served],
     // Long answers meet their deadline within a minute; jobs that are proven stay held for the rest of the run.
     windows: { completion: 40, finalization: 3_600 },
     env: { api: { LOG_LEVEL: "warn" }, workers: { WORKER_FIRST_TOKEN_MS: "20", WORKER_TOKENS_PER_SECOND: "60" } },
@@ -124,16 +130,14 @@ async function attack({ seconds, only, keep }: Options, note: Note): Promise<Out
     const target: Target = {
       stack: { info: stack.info, workers: stack.workers },
       model: MODEL,
+      servedModel: SERVED_MODEL,
       apiKeys: clients.slice(HONEST).map(({ apiKey }) => apiKey),
       poorKey: poor.apiKey,
       looper: LOOPER,
       withholder: WITHHOLDER,
     };
     const good = clients.slice(0, HONEST);
-    note("the honest clients alone");
-    await honest(stack, good, WARM_UP_SECONDS);
-    const quiet = await honest(stack, good, seconds);
-    const row = (attack: string, { requests, p50, p99, failures, gatewayMb }: Seen, attacker: string) =>
+    const row = (attack: string, { requests, p50, p99, failures, gatewayMb }: Seen, quiet: Seen, attacker: string) =>
       void rows.push({
         attack,
         "honest requests": requests,
@@ -144,18 +148,30 @@ async function attack({ seconds, only, keep }: Options, note: Note): Promise<Out
         "gateway, MB": gatewayMb,
         "what the attacker got": attacker,
       });
-    row("none", quiet, "");
-    if (quiet.failures.length > 0) problems.push(`alone, ${quiet.failures.length} requests of honest clients failed`);
-    for (const [name, { what, perSecond }] of Object.entries(ATTACKS)) {
+    const quietOnes = new Map<string, Seen>();
+    /** The honest clients alone; measured once for each model. */
+    const alone = async (model: string): Promise<Seen> => {
+      const known = quietOnes.get(model);
+      if (known !== undefined) return known;
+      note(`the honest clients alone, with ${model}`);
+      await honest(stack, good, model, WARM_UP_SECONDS);
+      const quiet = await honest(stack, good, model, seconds);
+      quietOnes.set(model, quiet);
+      row(`none, ${model}`, quiet, quiet, "");
+      if (quiet.failures.length > 0) problems.push(`alone, ${quiet.failures.length} requests of honest clients failed`);
+      return quiet;
+    };
+    for (const [name, { what, perSecond, on = "model" }] of Object.entries(ATTACKS)) {
       if (!new RegExp(only).test(name)) continue;
+      const quiet = await alone(target[on]);
       const title = `${name}: ${what}, ${perSecond} a second`;
       note(title);
       const stop = startAttacker(name, target);
       await sleep(3_000);
-      const seen = await honest(stack, good, seconds);
+      const seen = await honest(stack, good, target[on], seconds);
       const got = await stop();
       const answers = Object.entries(got).sort(([, a], [, b]) => b - a);
-      row(title, seen, answers.map(([answer, count]) => `${count} × ${answer}`).join(", "));
+      row(title, seen, quiet, answers.map(([answer, count]) => `${count} × ${answer}`).join(", "));
       for (const failure of new Set(seen.failures)) note(`an honest client failed: ${failure}`);
       if (seen.p99 >= MOST_RATIO * quiet.p99)
         problems.push(`${name}: honest clients waited ${MOST_RATIO} times as long`);
@@ -168,6 +184,7 @@ async function attack({ seconds, only, keep }: Options, note: Note): Promise<Out
     await stack.stop();
     stopKeeping();
     await stack.remove();
+    await server.stop();
   }
   return { problems, rows };
 }

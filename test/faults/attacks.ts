@@ -13,11 +13,13 @@ import { chat } from "../support/api-client.ts";
 import type { Stack } from "../support/stack.ts";
 import { WebClient } from "../web/support/web-client.ts";
 import { PlayedWorker } from "../worker/support/played-worker.ts";
+import { POISON_KINDS, poisonOf } from "../worker/support/poison.ts";
 
-/** What an attacker knows. The contract at `looper` never ends; the worker `withholder` is registered and not started. */
+/** What an attacker knows. `servedModel` has a model server behind its workers, `model` generators. The contract at `looper` never ends; the worker `withholder` is registered and not started. */
 export type Target = {
   stack: Pick<Stack, "info" | "workers">;
   model: string;
+  servedModel: string;
   apiKeys: string[];
   /** Key of a wallet without credits. */
   poorKey: string;
@@ -25,11 +27,12 @@ export type Target = {
   withholder: number;
 };
 
-/** `most` shots at a time, `perSecond` of all. A shot says what came of it. */
+/** `most` shots at a time, `perSecond` of all. A shot says what came of it. `on`: the model that honest clients ask beside it. */
 type Attack = {
   what: string;
   perSecond: number;
   most: number;
+  on?: "servedModel";
   shot: (target: Target, n: number) => Promise<string>;
 };
 
@@ -181,6 +184,17 @@ export const ATTACKS: Record<string, Attack> = {
       const hash = { received_output_hash: `sha256:${randomBytes(32).toString("hex")}` };
       const path = `/v1/jobs/${answer.headers["x-service-job-id"]}/dispute`;
       return (await send(target, n, { path, body: hash, apiKey })).said;
+    },
+  },
+  poison: {
+    what: "ten kinds of requests that make the model server fail, in turns",
+    perSecond: 5,
+    most: 20,
+    on: "servedModel",
+    shot: async (target, n) => {
+      const kind = of(POISON_KINDS, n);
+      const body = chat(target.servedModel, poisonOf(kind), { max_tokens: 12 });
+      return (await send(target, n, { path: "/v1/chat/completions", body, apiKey: of(target.apiKeys, n) })).said;
     },
   },
   "/readyz": {

@@ -1,0 +1,41 @@
+/**
+ * Requests that model servers do not survive: a server that fails where a prompt says so, in ten ways that are publicly reported of vLLM,
+ * llama-server, Ollama and their proxies, and that answers every other prompt.
+ */
+import { chunk, type Peer, type Script, startPeer, stream, usageAndDone } from "./peer.ts";
+
+/** What the server does with a prompt that holds `#name`. A template's error is its 500; a schema can hang its grammar. */
+const POISON: Record<string, Script> = {
+  "template-500": (res) => void res.writeHead(500).end(JSON.stringify({ error: { message: "roles must alternate" } })),
+  "engine-dead-503": (res) => void res.writeHead(500).end("Internal Server Error"),
+  "cut-before-headers": (res) => void res.destroy(),
+  "cut-after-headers": (res) => {
+    res.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders();
+    setTimeout(() => res.destroy(), 20);
+  },
+  "error-event": stream(`data: ${JSON.stringify({ error: { message: "CUDA error", code: 500 } })}\n\n`),
+  "no-end": stream(chunk({ role: "assistant", content: "" })),
+  "html-page": (res) => void res.writeHead(502, { "content-type": "text/html" }).end("<h1>Bad gateway</h1>"),
+  "not-json": stream("data: Internal error\n\n"),
+  "endless-event": (res) => {
+    res.writeHead(200, { "content-type": "text/event-stream" });
+    res.end(`data: ${"x".repeat(3_000_000)}`);
+  },
+  "wrong-type": (res) => void res.writeHead(200, { "content-type": "text/plain" }).end("Segmentation fault"),
+};
+export const POISON_KINDS = Object.keys(POISON);
+
+/** A prompt at which the server fails in this way. */
+export const poisonOf = (kind: string): string => `Hello #${kind}`;
+
+export async function startPoisonedServer(models: string[]): Promise<Peer> {
+  const peer = await startPeer(models);
+  peer.play((res, body) => {
+    const text = JSON.stringify(body);
+    const kind = POISON_KINDS.find((name) => text.includes(`#${name}`));
+    const script =
+      kind === undefined ? stream(chunk({ content: "Hello." }), chunk({}, "stop"), usageAndDone(3, 2)) : POISON[kind];
+    return (script as Script)(res, body);
+  });
+  return peer;
+}
