@@ -6,6 +6,8 @@ export type Target = { name: string; url: string; headers: () => Record<string, 
 /** One answered request, times in milliseconds. */
 export type Sample = {
   status: number;
+  /** Of the error in the body; null where there is none. */
+  code: string | null;
   /** To the first byte of the answer's body. */
   first: number;
   total: number;
@@ -63,10 +65,23 @@ async function once(target: Target, stream: boolean, agent: Agent): Promise<Samp
     dispatcher: agent,
   });
   let first = Number.NaN;
-  for await (const _ of response.body) if (Number.isNaN(first)) first = performance.now() - startedAt;
+  const pieces: Buffer[] = [];
+  for await (const piece of response.body) {
+    if (Number.isNaN(first)) first = performance.now() - startedAt;
+    if (response.statusCode !== 200) pieces.push(piece);
+  }
   const total = performance.now() - startedAt;
+  const code = response.statusCode === 200 ? null : codeOf(Buffer.concat(pieces).toString("utf8"));
   const stages = stagesOf(response.headers["server-timing"]);
-  return { status: response.statusCode, first, total, stages, chain: stages["lock"] ?? 0 };
+  return { status: response.statusCode, code, first, total, stages, chain: stages["lock"] ?? 0 };
+}
+
+function codeOf(body: string): string {
+  try {
+    return String((JSON.parse(body) as { error?: { code?: string } }).error?.code);
+  } catch {
+    return "no JSON";
+  }
 }
 
 function stagesOf(header: string | string[] | undefined): Record<string, number> {

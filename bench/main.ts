@@ -1,5 +1,5 @@
 /**
- * `npm run bench [-- --sections cost,client,overhead,single,gateways,throughput,lists,page,webhooks,memory --seconds 60 --requests 400 --clients 64 --blocks instant,0.25,1
+ * `npm run bench [-- --sections cost,client,overhead,single,gateways,throughput,queue,lists,page,webhooks,memory --seconds 60 --requests 400 --clients 64 --blocks instant,0.25,1
  *                 --against FOLDER,FOLDER --rounds 4 --minutes 10 --jobs 1000000 --visits 7 --deliveries 20000 --webhooks 50 --silent 5 --rate 20 --out FOLDER --profile FOLDER]`
  *
  * The whole system on this machine in front of a model server that answers at once, beside a peer gateway in the same run.
@@ -16,6 +16,7 @@ import { cost, type NamedSystem } from "./cost.ts";
 import { lists } from "./lists.ts";
 import type { Target } from "./load.ts";
 import { page } from "./page.ts";
+import { queue } from "./queue.ts";
 import { markdown, progress, type Section, writeReport } from "./report.ts";
 import { nextBlock, overhead, single } from "./requests.ts";
 import {
@@ -33,7 +34,7 @@ import { webhooks } from "./webhooks.ts";
 
 const number = z.coerce.number().positive();
 const names = z.string().transform((list) => list.split(","));
-const ALL = "cost,client,overhead,single,gateways,throughput,lists,page,webhooks,memory";
+const ALL = "cost,client,overhead,single,gateways,throughput,queue,lists,page,webhooks,memory";
 const schema = z.object({
   sections: names.default(ALL.split(",")),
   /** A minute; 20 s for webhooks. */
@@ -176,6 +177,9 @@ try {
   if (wanted.has("gateways")) {
     const key = generatePrivateKey();
     await withSystem("0.25", (one) => besideSecondGateway(one, key), { accounts: clients, gatewayKeys: [key] });
+  }
+  if (wanted.has("queue")) {
+    for await (const section of queue({ upstream: upstream.url, seconds: values.seconds ?? 15 })) done(section);
   }
   // On a chain of its own: what a loop of requests leaves to be settled would be part of the next one's time.
   if (wanted.has("single")) {

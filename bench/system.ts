@@ -33,8 +33,9 @@ export const MODEL = "qwen3-8b";
 /** A program of the benchmark that is not part of the system: where it listens, and its end. */
 export type Peer = { url: string; pid: number; stop: () => void };
 
-export async function startUpstream(): Promise<Peer> {
-  const child = fork(join(import.meta.dirname, "upstream.ts"));
+/** The model server, whose answers take so long. */
+export async function startUpstream(delayMs = 0): Promise<Peer> {
+  const child = fork(join(import.meta.dirname, "upstream.ts"), [String(delayMs)]);
   const [port] = await once(child, "message");
   return peer(child, `http://127.0.0.1:${port}`);
 }
@@ -108,6 +109,8 @@ export type SystemOptions = {
   accounts: number;
   credits: number;
   profile?: string | undefined;
+  /** How many workers there are and what each bears; otherwise two that never keep a job waiting. */
+  workers?: { count: number; concurrency: number; queue: number };
   /** Keys of more gateways, for `withGateway`. */
   gatewayKeys?: readonly Hex[];
 };
@@ -119,16 +122,17 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   const profile: Record<string, string> = options.profile
     ? { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${resolve(options.profile)}` }
     : {};
+  const { count, concurrency, queue } = options.workers ?? { count: 2, concurrency: 512, queue: 1024 };
   const { stack, stop } = await startParts({
     parts: PARTS,
-    workers: [{ models: [MODEL] }, { models: [MODEL] }],
+    workers: Array.from({ length: count }, () => ({ models: [MODEL] })),
     ...(options.blockTime === undefined ? {} : { blockTime: options.blockTime }),
     ...(options.gatewayKeys === undefined ? {} : { gatewayKeys: options.gatewayKeys }),
     env: {
       workers: {
         WORKER_BACKEND: `${options.upstream}/v1`,
-        WORKER_CONCURRENCY: "512",
-        WORKER_QUEUE: "1024",
+        WORKER_CONCURRENCY: String(concurrency),
+        WORKER_QUEUE: String(queue),
         WORKER_LOG_LEVEL: "warn",
         ...profile,
       },

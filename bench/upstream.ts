@@ -1,11 +1,13 @@
 /**
  * A model server that answers at once: the load under which a gateway's own cost shows. OpenAI-compatible as far as gateways
- * ask, plain and streamed, 20 pieces of text. Sends its port to its parent, and ends with it.
+ * ask, plain and streamed, 20 pieces of text. Its argument makes each answer take so many milliseconds. Sends its port to its parent, and ends with it.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 
 const MODEL = "qwen3-8b";
+const DELAY_MS = Number(process.argv[2] ?? 0);
 const WORDS =
   "one two three four five six seven eight nine ten eleven twelve one two three four five six seven end".split(" ");
 const USAGE = { prompt_tokens: 12, completion_tokens: WORDS.length, total_tokens: 12 + WORDS.length };
@@ -47,6 +49,7 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
     stream?: boolean;
     stream_options?: { include_usage?: boolean };
   };
+  if (DELAY_MS > 0) await sleep(DELAY_MS);
   if (!body.stream) {
     response.setHeader("content-type", "application/json");
     response.end(PLAIN);

@@ -91,7 +91,10 @@ export class JobRun {
         this.#breakOff(error);
         throw error;
       })
-      .finally(() => this.#place.release());
+      .finally(() => {
+        this.#place.release();
+        input.admission.jobEnded();
+      });
     this.completed.then(
       () => context.workers.requestEnded(input.model.number, true),
       (error) => this.#noteFailure(error),
@@ -258,7 +261,8 @@ export class JobRun {
         break;
       }
       const log = logger.child({ jobId: toApiJobId(jobId), worker: worker.signer, attempt });
-      log.warn({ code }, `attempt failed: ${result.failure.message}`);
+      const level = code === RefusalCode.Busy ? "debug" : "warn";
+      log[level]({ code }, `attempt failed: ${result.failure.message}`);
       // The job waits in front of all requests; nothing is the matter with either.
       if (code === RefusalCode.Busy && !result.failure.offered) continue;
       excluded.add(worker.signer);

@@ -14,17 +14,22 @@ import type { Demand, Place, WorkerPool } from "./worker-pool.ts";
 
 /** Requests that wait for places of one model. The bytes of all of them are bounded with the bodies that they came in (api/routes/json-body.ts). */
 const MOST_WAITING = 10_000;
+/** Of the places in the workers' own queues, so many are for wallets that hold none: a wallet that fills all others holds up nobody for a block. */
+const SPARE_SHARE = 1 / 8;
 /** Some changes nobody tells of: the chain has room again, or a worker's rest is over. */
 const LOOK_MS = 250;
 
 /** A request or a job that waits. */
 type Wanted = Demand & { wallet: Address; model: Pick<Model, "number" | "id" | "tier"> };
 
-/** What is kept for a request: a place at a worker, and its wallet's credits until `lockEnded` is called. */
-export type Admission = { place: Place; lockEnded: () => void };
+/**
+ * What is kept for a request: a place at a worker, and its wallet's credits until `lockEnded` is called. Until `jobEnded` is called, the wallet
+ * counts as one that holds a place. Call each once.
+ */
+export type Admission = { place: Place; lockEnded: () => void; jobEnded: () => void };
 
 type Parts = {
-  workers: Pick<WorkerPool, "capable" | "freePlaces" | "keep" | "onFreed" | "requestEnded">;
+  workers: Pick<WorkerPool, "capable" | "places" | "keep" | "onFreed" | "requestEnded">;
   balances: Pick<Balances, "hold" | "known">;
   pipeline: Pick<Pipeline, "congested">;
   metrics: Pick<Metrics, "queueSeconds" | "queueRefusals">;
@@ -38,7 +43,8 @@ type Waiter<T> = { wallet: string; isFirst: boolean; take: (tried: Tried) => T |
 /** `serve`: takes what it waits for, and ends its wait; false while that is not there. */
 type Entry = Omit<Waiter<never>, "take"> & { serve: (tried: Tried) => boolean };
 
-type ModelQueue = { turns: TurnQueue<Entry>; pace: QueuePace };
+/** `holding`: how many places each wallet holds. */
+type ModelQueue = { turns: TurnQueue<Entry>; pace: QueuePace; holding: Map<string, number> };
 
 export class PlaceQueue {
   readonly #parts: Parts;
@@ -74,7 +80,7 @@ export class PlaceQueue {
     const queue = this.#queueOf(model.number);
     let isHeld = false;
     const take = (tried: Tried): Admission | null => {
-      const kept = this.#keep(wanted, tried);
+      const kept = this.#keep(wanted, queue, tried);
       isHeld = kept === "held";
       if (kept === null || kept === "held") return null;
       queue.pace.served(Date.now());
@@ -154,9 +160,10 @@ export class PlaceQueue {
   }
 
   /** Keeps a place and credits for a request. `held`: other locks hold the credits. Throws `insufficient_credits`. */
-  #keep(wanted: Wanted, tried: Tried): Admission | "held" | null {
+  #keep(wanted: Wanted, { holding }: ModelQueue, tried: Tried): Admission | "held" | null {
     const { workers, balances } = this.#parts;
-    const { wallet, model, credits, needs } = wanted;
+    const { model, credits, needs } = wanted;
+    const wallet = wanted.wallet.toLowerCase();
     const demand = `${credits} ${needs}`;
     if (tried.has(demand)) return null;
     const release = balances.hold(wallet, credits);
@@ -168,11 +175,18 @@ export class PlaceQueue {
       tried.add(demand);
       return null;
     }
+    holding.set(wallet, (holding.get(wallet) ?? 0) + 1);
     const lockEnded = () => {
       release();
       this.#lookSoon();
     };
-    return { place, lockEnded };
+    const jobEnded = () => {
+      const others = (holding.get(wallet) ?? 1) - 1;
+      if (others === 0) holding.delete(wallet);
+      else holding.set(wallet, others);
+      this.#lookSoon();
+    };
+    return { place, lockEnded, jobEnded };
   }
 
   /** Serves all that can be served now, model after model: they may share workers. */
@@ -186,12 +200,16 @@ export class PlaceQueue {
     } else this.#timer ??= setInterval(() => this.#look(), LOOK_MS).unref();
   }
 
-  #serveOne(model: number, { turns }: ModelQueue, tried: Tried): boolean {
+  #serveOne(model: number, { turns, holding }: ModelQueue, tried: Tried): boolean {
     if (turns.size === 0) return false;
     if (turns.nextReturned((one) => one.serve(tried)) !== undefined) return true;
+    if (this.#parts.pipeline.congested) return false;
     // A locked job that waits is to have the place that it was promised before a new lock is sent.
-    const mayLock = !this.#parts.pipeline.congested && this.#parts.workers.freePlaces(model) > turns.returned;
-    return mayLock && turns.nextInTurn((one) => one.serve(tried)) !== undefined;
+    const { free, queued } = this.#parts.workers.places(model);
+    const left = free - turns.returned;
+    const spare = Math.floor(queued * SPARE_SHARE);
+    const mayLock = ({ wallet }: Entry) => left > (holding.has(wallet) ? spare : 0);
+    return left > 0 && turns.nextInTurn((one) => mayLock(one) && one.serve(tried)) !== undefined;
   }
 
   /** Of many changes at once, one look takes notice. */
@@ -205,7 +223,7 @@ export class PlaceQueue {
   #queueOf(model: number): ModelQueue {
     const known = this.#queues.get(model);
     if (known !== undefined) return known;
-    const queue = { turns: new TurnQueue<Entry>(this.#most), pace: new QueuePace() };
+    const queue = { turns: new TurnQueue<Entry>(this.#most), pace: new QueuePace(), holding: new Map() };
     this.#queues.set(model, queue);
     return queue;
   }
@@ -228,7 +246,7 @@ export class PlaceQueue {
       waited,
       retryAfter: pace.secondsFor(turns.size, Date.now()),
       // With places, what lacks is cover for so many credits.
-      credits: this.#parts.workers.freePlaces(model.number) > 0 ? credits : null,
+      credits: this.#parts.workers.places(model.number).free > 0 ? credits : null,
     });
   }
 }

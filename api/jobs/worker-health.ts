@@ -4,8 +4,8 @@ import type { Counting, Declaration } from "../../protocol/dispatch.ts";
 const LONGEST_REST_MS = 60_000;
 /** Misconduct: the configured rest, doubled each time, up to this. */
 const LONGEST_SUSPENSION_MS = 3_600_000;
-/** A worker that refused a job for want of room has none for 1, 2, 4 or 8 s, the longer the more often in a row, or until a job ends there. */
-const FULL_MS = 1_000;
+/** A worker that refused a job for want of room is asked again after 0.25, 0.5, 1 … 8 s, the longer the more often in a row. */
+const FULL_MS = 250;
 const LONGEST_FULL_MS = 8_000;
 /** A model that the worker said it does not host is not asked of it for this long. */
 const UNHOSTED_MS = 60_000;
@@ -105,11 +105,16 @@ export class WorkerHealth {
    */
   free(now: number, startWithinMs: number): number {
     if (now < this.#fullUntil) return 0;
+    const places = this.#places.running + this.queuePlaces(startWithinMs);
+    return Math.max(0, places - this.#others - this.outstanding - this.#kept);
+  }
+
+  /** Of its places, those in the worker's own queue. */
+  queuePlaces(startWithinMs: number): number {
     const { running, waiting } = this.#places;
     // Before a job has shown how long it takes, the worker's queue is taken for one more round.
     const rounds = this.#runMs === null ? 1 : startWithinMs / Math.max(1, this.#runMs);
-    const places = running + Math.min(waiting, Math.floor(running * rounds));
-    return Math.max(0, places - this.#others - this.outstanding - this.#kept);
+    return Math.min(waiting, Math.floor(running * rounds));
   }
 
   /** Whether another job would start at once. */
@@ -250,11 +255,18 @@ export class WorkerHealth {
     this.#restUntil = Math.max(this.#restUntil, now + rest);
   }
 
-  /** It refused a job for want of room: somebody else has its places. What it refuses together is one refusal. */
-  full(now: number): void {
-    if (now < this.#fullUntil) return;
-    this.#fullUntil = now + Math.min(LONGEST_FULL_MS, FULL_MS * 2 ** this.#saidFull);
+  /**
+   * It refused a job for want of room, which is still among those it has: all other places are taken by somebody else. Returns after how many
+   * milliseconds to ask it how it is; null where that is settled, since what it refuses together is one refusal.
+   */
+  full(now: number): number | null {
+    const { running, waiting } = this.#places;
+    this.#others = Math.max(this.#others, running + waiting - (this.outstanding - 1));
+    if (now < this.#fullUntil) return null;
+    const pauseMs = Math.min(LONGEST_FULL_MS, FULL_MS * 2 ** this.#saidFull);
+    this.#fullUntil = now + pauseMs;
     this.#saidFull += 1;
+    return pauseMs;
   }
 
   doesNotHost(model: number, now: number): void {

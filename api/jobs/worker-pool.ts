@@ -89,6 +89,7 @@ export class WorkerPool {
   readonly #tests: ModelTests;
   #timer: NodeJS.Timeout | undefined;
   #probes = 0;
+  #isStopped = false;
   /** Called when a place may have become free. */
   #freed = (): void => {};
 
@@ -117,6 +118,7 @@ export class WorkerPool {
   }
 
   stop(): void {
+    this.#isStopped = true;
     clearInterval(this.#timer);
     this.#tests.stop();
   }
@@ -204,11 +206,15 @@ export class WorkerPool {
     );
   }
 
-  /** Free places of all hosts of the model. */
-  freePlaces(model: number): number {
+  /** Of all hosts of the model: places that are `free`, and all places that are in the workers' own queues (`queued`). */
+  places(model: number): { free: number; queued: number } {
     const now = Date.now();
-    const free = ({ signer }: RegisteredWorker) => this.#of(signer).free(now, this.#settings.startWithinMs);
-    return this.hosts(model).reduce((sum, worker) => sum + free(worker), 0);
+    const { startWithinMs } = this.#settings;
+    const all = this.hosts(model).map(({ signer }) => this.#of(signer));
+    return {
+      free: all.reduce((sum, health) => sum + health.free(now, startWithinMs), 0),
+      queued: all.reduce((sum, health) => sum + health.queuePlaces(startWithinMs), 0),
+    };
   }
 
   /** Calls back when a place, or cover, may have become free. */
@@ -366,7 +372,9 @@ export class WorkerPool {
     const now = Date.now();
     if (code === RefusalCode.Busy) {
       this.#parts.metrics.workerFailures.inc({ worker, code });
-      return health.full(now);
+      const pauseMs = health.full(now);
+      if (pauseMs !== null) setTimeout(() => this.#askAgain(worker), pauseMs).unref();
+      return;
     }
     this.#record(worker, code, incident);
     const { severity } = INCIDENTS[code];
@@ -377,6 +385,12 @@ export class WorkerPool {
     else if (severity === "misconduct") health.suspended(now, this.#settings.misconductRestMs);
     else if (severity === "absence") health.absent(now);
     else if (severity === "failure") health.failedJob(now);
+  }
+
+  /** Asks a worker that was full for its places. */
+  #askAgain(signer: string): void {
+    const worker = this.#parts.directory.workers().find((one) => one.signer === signer);
+    if (!this.#isStopped && worker !== undefined && !this.#of(signer).probing) void this.#probe(worker);
   }
 
   #record(worker: string, code: IncidentCode, { detail: words, jobId }: Incident): void {

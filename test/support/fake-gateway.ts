@@ -59,6 +59,7 @@ export const placeAt = (worker: Worker, dispatched: () => object = () => DISPATC
 export const PLACE_GONE = {
   place: { ...placeAt({ signer: "0x00" }), isOpen: () => false },
   lockEnded: () => {},
+  jobEnded: () => {},
 };
 
 /** Mines everything at once. It hears all and does nothing with it; a test names the parts that matter to it. */

@@ -8,8 +8,9 @@ const SECONDS = 30;
 /** Of two workers that host the model, the one that gets free places here. */
 const WORKER = "0x01";
 
-/** Its free places. */
+/** Its free places, and all those in its own queue. */
 let free: number;
+let queued: number;
 let isCapable: boolean;
 let congested: boolean;
 /** Credits of each wallet, and of its locks on their way. */
@@ -22,11 +23,11 @@ let freed: () => void;
 
 beforeEach(() => {
   vi.useFakeTimers();
-  [free, isCapable, congested] = [0, true, false];
+  [free, queued, isCapable, congested] = [0, 0, true, false];
   [credits, locking, served, counted] = [new Map(), new Map(), [], []];
   const workers = {
     capable: () => (isCapable ? [{}] : []),
-    freePlaces: () => free,
+    places: () => ({ free, queued }),
     requestEnded: () => counted.push("unserved"),
     keep: (_model: number, _demand: object, excluded?: ReadonlySet<string>) => {
       if (free === 0 || excluded?.has(WORKER)) return null;
@@ -182,6 +183,22 @@ describe("a request", () => {
     await pass(SECONDS * 1_000);
     expect(await late).toMatchObject({ code: "service_unavailable", message: expect.stringMatching(/other requests/) });
     expect(free).toBe(2);
+  });
+
+  it("may have the last eighth of the places in the workers' queues where its wallet holds none", async () => {
+    [free, queued] = [4, 16];
+    const held = await ask("a", "a1");
+    void ask("a", "a2");
+    for (const name of ["a3", "a4"]) void ask("a", name);
+    await pass(1_000);
+    expect([served, free]).toEqual([["a1", "a2"], 2]);
+    for (const wallet of ["b", "c", "d"]) void ask(wallet);
+    await pass(1);
+    expect([served, free]).toEqual([["a1", "a2", "b", "c"], 0]);
+    held.jobEnded();
+    give();
+    await pass(1);
+    expect(served).toEqual(["a1", "a2", "b", "c", "d"]);
   });
 
   it("is refused when its turn comes and the credits are spent", async () => {

@@ -160,9 +160,9 @@ it("tells when a place becomes free: given back, by a job's end, or announced", 
     freed += 1;
   });
   const place = pool.keep(MODEL, { credits: 1, needs: [] });
-  expect(pool.freePlaces(MODEL)).toBe(7);
+  expect(pool.places(MODEL)).toEqual({ free: 7, queued: 4 });
   place?.release();
-  expect([freed, pool.freePlaces(MODEL)]).toEqual([1, 8]);
+  expect([freed, pool.places(MODEL).free]).toEqual([1, 8]);
   await probed(["ok"]);
   expect(freed).toBe(2);
 });

@@ -169,32 +169,38 @@ describe("the free places of a worker", () => {
 
   it("are none for a while after it refused a job for want of room, longer each time in a row", () => {
     const health = announcing(8, 8);
-    const pauses: number[] = [];
-    let now = NOW;
-    for (let time = 0; time < 6; time++) {
+    const pauses: (number | null)[] = [];
+    for (let time = 0, now = NOW; time < 8; time++, now += 60_000) {
+      const [job] = begin(health, 1);
+      const pause = health.full(now);
       // What is refused together is one refusal.
-      for (let n = 0; n < 5; n++) health.full(now);
-      const begun = now;
-      while (health.free(now, SOON_MS) === 0) now += 500;
-      pauses.push((now - begun) / 1_000);
+      expect(health.full(now)).toBeNull();
+      job?.end(now);
+      pauses.push(pause);
+      health.probed()({ running: 8, waiting: 8, taken: 0 });
+      expect([health.free(now + (pause ?? 0) - 1, SOON_MS), health.free(now + (pause ?? 0), SOON_MS)]).toEqual([0, 16]);
     }
-    expect(pauses).toEqual([1, 2, 4, 8, 8, 8]);
+    expect(pauses).toEqual([250, 500, 1_000, 2_000, 4_000, 8_000, 8_000, 8_000]);
     // It is busy, not gone.
     expect(health.isOffered(MODEL, NOW)).toBe(true);
     health.succeeded();
-    health.full(now);
-    expect([health.free(now + 999, SOON_MS), health.free(now + 1_000, SOON_MS)]).toEqual([0, 16]);
+    expect(health.full(NOW + 600_000)).toBe(250);
   });
 
-  it("are there again at once when a job ends that it had taken, not one that it refused", () => {
-    const health = announcing(8, 8);
-    const [taken, refused] = begin(health, 2) as [ReturnType<typeof health.begin>, ReturnType<typeof health.begin>];
-    taken.taken(NOW);
-    health.full(NOW);
-    refused.end(NOW);
-    expect(health.free(NOW, SOON_MS)).toBe(0);
-    taken.end(NOW);
-    taken.end(NOW);
-    expect(health.free(NOW, SOON_MS)).toBe(72 - 56);
+  it("are after that only those of its own jobs that end, until it announces others", () => {
+    const health = announcing(8, 64);
+    run(health, 100);
+    const jobs = begin(health, 72);
+    for (const job of jobs.slice(0, 10)) job.taken(NOW);
+    for (const job of jobs.slice(10)) {
+      health.full(NOW);
+      job.end(NOW);
+    }
+    expect(health.free(NOW + 250, SOON_MS)).toBe(0);
+    for (const job of jobs.slice(0, 3)) job.end(NOW);
+    for (const job of jobs.slice(0, 3)) job.end(NOW);
+    expect(health.free(NOW, SOON_MS)).toBe(3);
+    health.probed()({ running: 8, waiting: 64, taken: 20 });
+    expect(health.free(NOW, SOON_MS)).toBe(72 - 20);
   });
 });
