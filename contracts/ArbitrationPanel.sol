@@ -48,7 +48,8 @@ contract ArbitrationPanel is IArbitrationPanel, Ownable {
 
     /// @inheritdoc IArbitrationPanel
     function voteMany(bytes16[] calldata jobIds, Ruling ruling) external {
-        for (uint256 i = 0; i < jobIds.length; ++i) _vote(jobIds[i], ruling);
+        // A dispute that ended while the transaction was on its way takes nothing from the others.
+        for (uint256 i = 0; i < jobIds.length; ++i) if (_isOpen(jobIds[i])) _vote(jobIds[i], ruling);
     }
 
     /// @inheritdoc IArbitrationPanel
@@ -63,10 +64,7 @@ contract ArbitrationPanel is IArbitrationPanel, Ownable {
 
     function _vote(bytes16 jobId, Ruling ruling) private {
         if (ruling == Ruling.None) revert Panel_InvalidRuling();
-        Job memory job = IInferenceEscrow(escrow).jobOf(jobId);
-        if (job.status != JobStatus.Disputed || block.timestamp >= uint256(job.lockedAt) + job.deadline) {
-            revert Panel_NotOpen(jobId);
-        }
+        if (!_isOpen(jobId)) revert Panel_NotOpen(jobId);
         Dispute memory dispute = IInferenceEscrow(escrow).disputeOf(jobId);
         if (!_isArbiter[dispute.arbiterSet][msg.sender]) revert Panel_NotAnArbiter(jobId, msg.sender);
         if (block.timestamp < dispute.ruleFrom) revert Panel_TooEarly(jobId, dispute.ruleFrom, block.timestamp);
@@ -79,6 +77,12 @@ contract ArbitrationPanel is IArbitrationPanel, Ownable {
         uint8 votes = ++_votes[key][ruling];
         emit Voted(jobId, msg.sender, ruling, votes);
         if (votes == _sets[dispute.arbiterSet].quorum) IInferenceEscrow(escrow).rule(jobId, ruling);
+    }
+
+    /// @dev Whether the job has a dispute that can still be ruled.
+    function _isOpen(bytes16 jobId) private view returns (bool) {
+        Job memory job = IInferenceEscrow(escrow).jobOf(jobId);
+        return job.status == JobStatus.Disputed && block.timestamp < uint256(job.lockedAt) + job.deadline;
     }
 
     /// @dev A job has at most two disputes, the second after an equivocation: each has votes of its own.

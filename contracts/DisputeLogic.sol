@@ -24,16 +24,19 @@ import {AccountSlot, JobSlot} from "./Words.sol";
 ///   Settled        rejected           loses its bond          -                -                has the bond
 ///   Settled        none (expired)     fee                     -                -                pays it
 ///   Proven         worker at fault    escrow                  loses the slash  -                has the slash
-///   Proven         gateway at fault   escrow                  C - fee          pays first       pays the rest
+///   Proven         gateway at fault   escrow                  C - fee          pays up to BOND  pays the rest
 ///   Proven         rejected           job can be finalized    + the operator's loses its bond,  has the wallet's bond
 ///                                                             bond             if it opened
 ///   Proven         none (expired)     escrow                  unpaid           -                -
+///
+/// A bond is the smaller of C and BOND. For a proven job, which its operator never vouched for, the operator owes no more than
+/// that either way; and it keeps its bond if the wallet joined with the hash that the worker signed.
 library DisputeLogic {
     using JobMessages for *;
     using Ledger for AccountSlot;
     using Ledger for EscrowState;
 
-    /// @notice Credits a wallet puts up for a dispute of its own.
+    /// @notice Most credits that a wallet puts up for a dispute of its own, and that an operator can lose for a proven job.
     uint32 internal constant BOND = 100;
     /// @notice Disputes of settled jobs that the operator can have open for one account.
     uint8 internal constant LIMIT = 8;
@@ -50,6 +53,9 @@ library DisputeLogic {
         Deployment memory d = state.deployment;
         bytes16 jobId = completion.jobId;
         JobSlot job = state.jobs[jobId];
+        address wallet = state.wallets[job.account()];
+        // Its operator may have come first, in the last block of the window, with a hash of its own choice.
+        if (job.isIn(JobStatus.Disputed) && msg.sender == wallet) return _join(state, jobId, receivedHash);
         bool proven = job.isIn(JobStatus.Proven);
         if (!proven && !job.isIn(JobStatus.Settled)) Ledger.wrongState(jobId, job);
         uint256 deadline = job.dueAt();
@@ -61,20 +67,19 @@ library DisputeLogic {
         }
         address worker = _workerOf(state, d, jobId, job, structHash, byWorker);
 
-        address wallet = state.wallets[job.account()];
-        Dispute memory dispute = _entitled(state, d, jobId, job, wallet);
-        AccountSlot account = state.accounts[wallet];
         uint32 credits = proven ? state.proofs[jobId].credits : job.credits();
+        Dispute memory dispute = _entitled(state, d, jobId, job, wallet, credits);
+        dispute.workerHash = bytes7(completion.proofHash);
+        AccountSlot account = state.accounts[wallet];
+        uint32 bond = dispute.bond;
         if (!dispute.byOperator) {
-            uint32 bond = dispute.bond;
             if (account.free() < bond) {
                 state.purchase(d.token, wallet, bond - account.free(), 0);
                 account = state.accounts[wallet];
             }
             account = account.withBalance(account.free() - bond, account.escrowed() + bond);
         } else if (proven) {
-            dispute.bond = credits;
-            _operatorBond(state, jobId, job.operator(), credits);
+            _operatorBond(state, jobId, job.operator(), bond);
         } else {
             if (account.openDisputes() == LIMIT) revert IInferenceEscrow.Dispute_TooMany(wallet);
             account = account.withOpenDisputes(account.openDisputes() + 1);
@@ -102,6 +107,10 @@ library DisputeLogic {
 
     /// @notice See IInferenceEscrow.joinDispute.
     function join(EscrowState storage state, bytes16 jobId, bytes32 receivedHash) external {
+        _join(state, jobId, receivedHash);
+    }
+
+    function _join(EscrowState storage state, bytes16 jobId, bytes32 receivedHash) private {
         JobSlot job = _disputed(state, jobId);
         address wallet = state.wallets[job.account()];
         if (msg.sender != wallet) revert IInferenceEscrow.Dispute_NotAParty(jobId, msg.sender);
@@ -111,17 +120,20 @@ library DisputeLogic {
             revert IInferenceEscrow.Job_TooLate(jobId, dispute.ruleFrom, block.timestamp);
         }
         dispute.joined = true;
+        dispute.conceded = bytes7(receivedHash) == dispute.workerHash;
         dispute.ruleFrom = uint40(block.timestamp);
         emit IInferenceEscrow.DisputeJoined(jobId, wallet, receivedHash);
     }
 
-    /// @dev The new dispute, when the caller may open it. A dispute by the operator waits for the end of the job's own window.
+    /// @dev The new dispute, when the caller may open it. A dispute by the operator waits for the end of the job's own window, and
+    ///      leaves the wallet time to join it.
     function _entitled(
         EscrowState storage state,
         Deployment memory d,
         bytes16 jobId,
         JobSlot job,
-        address wallet
+        address wallet,
+        uint32 credits
     ) private view returns (Dispute memory dispute) {
         Dispute memory earlier = state.disputes[jobId];
         (uint32 slashed, ) = d.registry.slashOf(jobId);
@@ -134,11 +146,17 @@ library DisputeLogic {
         bool again = earlier.openedAt != 0;
         if (again && (!convicted || earlier.afterEquivocation)) revert IInferenceEscrow.Dispute_AlreadyOpened(jobId);
         dispute.openedAt = uint40(block.timestamp);
-        dispute.ruleFrom = byOperator ? uint40(job.dueAt()) : uint40(block.timestamp);
+        dispute.ruleFrom = uint40(block.timestamp);
+        if (byOperator) {
+            uint256 joinable = block.timestamp + state.windows.inclusion;
+            dispute.ruleFrom = uint40(job.dueAt() > joinable ? job.dueAt() : joinable);
+        }
         dispute.arbiterSet = d.panel.currentSet();
-        dispute.bond = byOperator || convicted ? 0 : BOND;
         dispute.byOperator = byOperator;
         dispute.fromProven = job.isIn(JobStatus.Proven);
+        // The operator vouched for a settled job: it says now that it was wrong, and puts up nothing.
+        bool free = convicted || (byOperator && !dispute.fromProven);
+        dispute.bond = free ? 0 : uint32(_least(credits, BOND));
         dispute.afterEquivocation = convicted;
     }
 
@@ -307,7 +325,8 @@ library DisputeLogic {
         }
     }
 
-    /// @dev A wallet's rejected bond goes to the treasury, an operator's to the worker whose proof it doubted. Others return.
+    /// @dev A wallet's rejected bond goes to the treasury, an operator's to the worker whose proof it doubted. Others return, and so
+    ///      does the operator's when the wallet has said that it has the proven text: with its client a worker could win it.
     function _settleBond(
         EscrowState storage state,
         Deployment memory d,
@@ -317,6 +336,7 @@ library DisputeLogic {
         bool rejected
     ) private {
         uint32 bond = dispute.bond;
+        rejected = rejected && !dispute.conceded;
         if (dispute.byOperator) {
             Operator storage o = state.operators[job.operator()];
             state.setReserve(job.operator(), jobId, rejected ? o.reserve : o.reserve + bond, o.held - bond);
@@ -360,12 +380,12 @@ library DisputeLogic {
         return total - credits * Ledger.UNITS_PER_CREDIT;
     }
 
-    /// @dev The worker of a proven job gets what finalization would have paid: from the operator's reserve, the rest from the
-    ///      treasury. On what the operator pays the protocol has its fee.
+    /// @dev The worker of a proven job gets what finalization would have paid: up to BOND credits from the operator's reserve, the
+    ///      rest from the treasury. On what the operator pays the protocol has its fee.
     function _payWorker(EscrowState storage state, Deployment memory d, bytes16 jobId, JobSlot job) private {
         uint32 due = state.proofs[jobId].credits;
         uint256 workerShare = Ledger.UNITS_PER_CREDIT - job.feeBps();
-        uint32 credits = _takeReserve(state, jobId, job.operator(), due);
+        uint32 credits = _takeReserve(state, jobId, job.operator(), uint32(_least(due, BOND)));
         if (credits != 0) {
             address wallet = state.wallets[job.account()];
             AccountSlot account = state.accounts[wallet];
@@ -406,7 +426,8 @@ library DisputeLogic {
         _payOwed(state, d, jobId, job);
     }
 
-    /// @dev Draws what the treasury owes for a job, within the day's cap. Counts only tokens that arrived; the rest waits.
+    /// @dev Draws what the treasury owes for a job, within the day's cap. Counts only tokens that arrived; the rest waits. A debt of
+    ///      no more than the job's own fee gives back what the job brought: the cap neither bounds nor counts it.
     function _payOwed(
         EscrowState storage state,
         Deployment memory d,
@@ -415,7 +436,8 @@ library DisputeLogic {
     ) private returns (uint256 paid) {
         Compensation memory c = state.compensations[jobId];
         uint256 owed = c.granted - c.paid;
-        paid = _draw(state, d, jobId, job.operator(), owed);
+        bool capped = c.toWorker || c.granted > job.feeUnits();
+        paid = _draw(state, d, jobId, job.operator(), owed, capped);
         state.compensations[jobId].paid = c.paid + uint64(paid);
 
         address wallet = state.wallets[job.account()];
@@ -432,7 +454,16 @@ library DisputeLogic {
             // The ledger counts whole credits: a fraction (the fee of a small job) waits as tokens.
             fraction = paid - credits * Ledger.UNITS_PER_CREDIT;
         }
-        emit IInferenceEscrow.Compensated(jobId, wallet, payee, paid, owed - paid, account.free(), account.escrowed());
+        emit IInferenceEscrow.Compensated(
+            jobId,
+            wallet,
+            payee,
+            paid,
+            owed - paid,
+            capped,
+            account.free(),
+            account.escrowed()
+        );
         if (c.toWorker) state.pay(d.token, jobId, payee, paid);
         else state.defer(jobId, wallet, fraction);
     }
@@ -444,14 +475,16 @@ library DisputeLogic {
         Deployment memory d,
         bytes16 jobId,
         uint8 operator,
-        uint256 units
+        uint256 units,
+        bool capped
     ) private returns (uint256 arrived) {
-        units = _least(units, _allowance(state, operator));
+        if (capped) units = _least(units, _allowance(state, operator));
         if (units == 0) return 0;
         uint256 before = d.token.balanceOf(address(this));
         BoundedCall.tryCall(state.treasury, abi.encodeCall(IProtocolTreasury.compensate, (jobId, units)));
         uint256 afterwards = d.token.balanceOf(address(this));
         arrived = _least(afterwards > before ? afterwards - before : 0, units);
+        if (!capped) return arrived;
         _count(state.compensated, arrived);
         _count(state.compensatedFor[operator], arrived);
     }

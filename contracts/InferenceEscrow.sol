@@ -59,7 +59,7 @@ import {AccountSlot, AccountSlots, JobSlot, JobSlots, LockTerms, Payee, Usage, U
 ///   Ack'd, Proven  proveEquivocation (or disputed from it) Refunded       anyone             t < 86,400
 ///   Settled        proveEquivocation (or disputed from it) as it was      anyone             t < 86,400
 ///
-/// A dispute by the operator is ruled only after the job's own window, unless the wallet joins it. After an equivocation the
+/// A dispute by the operator is ruled only after the job's own window, and 30 s after its opening, unless the wallet joins it. After an equivocation the
 /// wallet may dispute a settled job for 86,400 s more, once, also if an earlier dispute has ended.
 ///
 /// Invariants, after every transaction (test/contracts/solidity, docs/contracts/trust-model.md):
@@ -68,7 +68,8 @@ import {AccountSlot, AccountSlots, JobSlot, JobSlots, LockTerms, Payee, Usage, U
 ///   3. An account's escrowed credits are those of its open, proven or disputed-from-proven jobs and its bonds.
 ///   4. Only a wallet's own calls and locks by the operator it chose lower its free credits.
 ///   5. A wallet with an authorization key loses at most maxCredits of each Authorization signed, once each.
-///   6. The treasury pays at most compensationCap a UTC day, a quarter of it for the jobs of one operator.
+///   6. The treasury pays at most compensationCap a UTC day, a quarter of it for the jobs of one operator, beside the fees of jobs
+///      that it gives back.
 ///   7. A job is charged at most once and at most what it locked.
 contract InferenceEscrow is IInferenceEscrow, Ownable, ReentrancyGuardTransient {
     using JobMessages for *;
@@ -88,7 +89,7 @@ contract InferenceEscrow is IInferenceEscrow, Ownable, ReentrancyGuardTransient 
     uint8 public constant MOST_OPERATORS = OperatorLogic.MOST;
     /// @notice Highest compensation cap: 10,000 stablecoin units a day.
     uint40 public constant COMPENSATION_CEILING = 1_000_000;
-    /// @notice Credits a wallet puts up for a dispute of its own.
+    /// @notice Most credits that a wallet puts up for a dispute of its own, and that an operator can lose for a proven job.
     uint32 public constant DISPUTE_BOND = DisputeLogic.BOND;
     /// @notice Disputes of settled jobs that the operator can have open for one account.
     uint8 public constant DISPUTE_LIMIT = DisputeLogic.LIMIT;

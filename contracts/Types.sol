@@ -77,15 +77,19 @@ struct Signer {
     uint40 removedAt; // 0: in office
 }
 
-/// @notice A dispute. Written when it is opened.
+/// @notice A dispute, in one slot. Written when it is opened.
+// The linter takes an enum for a whole slot.
+// solhint-disable-next-line gas-struct-packing
 struct Dispute {
     uint40 openedAt; // 0: none
     uint40 ruleFrom; // no ruling takes effect before; the wallet may join a dispute of the operator until then
     uint32 arbiterSet; // the arbiters who rule on it
     uint32 bond; // credits the wallet put up, or the operator for a proven job
+    bytes7 workerHash; // beginning of the hash that the worker signed
     bool byOperator;
     bool fromProven; // the escrow still holds the money
     bool joined; // the wallet added its own hash to the operator's dispute
+    bool conceded; // and that hash is the one that the worker signed
     bool afterEquivocation; // opened after the job's worker equivocated; one such dispute a job
     bool resolved;
     Ruling ruling; // None while open, and after it expired

@@ -264,6 +264,13 @@ contract WorkerRegistry is IWorkerRegistry, Ownable, EIP712 {
     /// @inheritdoc IWorkerRegistry
     function scheduleStakeTerms(uint56 minimumStake_, uint56 slashAmount_) external onlyOwner {
         _checkTerms(minimumStake_, slashAmount_);
+        // While a job from before the last change can be slashed, the slash of its lock must not be forgotten. The first terms had
+        // none before them.
+        Terms memory terms = _terms;
+        uint256 notBefore = uint256(terms.changeAt) + unbondingPeriod;
+        if (terms.slash != 0 && block.timestamp >= terms.changeAt && block.timestamp < notBefore) {
+            revert Registry_TermsTooSoon(notBefore, block.timestamp);
+        }
         _schedule(minimumStake_, slashAmount_, uint40(block.timestamp) + unbondingPeriod);
     }
 

@@ -41,6 +41,8 @@ export type JobContext = {
   lockOf: (jobId: Hex) => EscrowEvent<"JobLocked">;
   /** The dispute that a DisputeResolved ends. */
   disputeOf: (resolved: EscrowEvent<"DisputeResolved">) => EscrowEvent<"JobDisputed">;
+  /** The wallet's own hash in that dispute. */
+  joinOf: (resolved: EscrowEvent<"DisputeResolved">) => EscrowEvent<"DisputeJoined"> | undefined;
   /** Whether this was paid to the job's worker as tokens, instead of to its wallet as credits. */
   isForWorker: (event: EscrowEvent<"Compensated" | "OperatorCharged">) => boolean;
 };
@@ -222,12 +224,15 @@ export function jobContext(events: readonly AnyEvent[], escrow: Address): JobCon
     eventsOf(events, "escrow", "JobLocked").map((lock) => [lock.args.jobId.toLowerCase(), lock] as const),
   );
   const disputes = groupBy(eventsOf(events, "escrow", "JobDisputed"), ({ args }) => args.jobId.toLowerCase());
+  const joins = groupBy(eventsOf(events, "escrow", "DisputeJoined"), ({ args }) => args.jobId.toLowerCase());
   const byTransaction = groupBy(events, ({ tx }) => tx);
   return {
     lockOf: (jobId) => locks.get(jobId.toLowerCase()) ?? absent(`the lock of job ${jobId}`),
     disputeOf: (resolved) =>
       disputes.get(resolved.args.jobId.toLowerCase())?.findLast((opened) => isBefore(opened, resolved)) ??
       absent(`the dispute of job ${resolved.args.jobId}`),
+    joinOf: (resolved) =>
+      joins.get(resolved.args.jobId.toLowerCase())?.findLast((joined) => isBefore(joined, resolved)),
     isForWorker: (event) => {
       const { wallet, payee } = event.args;
       if (!sameAddress(wallet, payee)) return true;

@@ -24,7 +24,7 @@ import { Checks, MissingEvent, wrongFields } from "./checks.ts";
 import { type AnyEvent, type EscrowEvent, eventsOf, isEvent, jobOfEvent, sameAddress } from "./events.ts";
 import type { BlocksEvidence, Ledger } from "./evidence.ts";
 import { feesByTransaction } from "./payouts.ts";
-import { isOpen, type JobStory, jobStory } from "./story.ts";
+import { isConceded, isOpen, type JobStory, jobStory } from "./story.ts";
 import { Terms } from "./terms.ts";
 
 /** Of each check so many findings are listed; the others are counted. */
@@ -294,8 +294,10 @@ function reserveCauses(
       if (isEvent(event, "escrow", "JobDisputed")) return { reserve: -event.args.bond, held: event.args.bond };
       if (isEvent(event, "escrow", "OperatorCharged")) return { reserve: -event.args.credits, held: 0 };
       if (!isEvent(event, "escrow", "DisputeResolved")) return [];
-      const { bond } = context.disputeOf(event).args;
-      return { reserve: event.args.ruling === Ruling.Rejected ? 0 : bond, held: -bond };
+      const opened = context.disputeOf(event);
+      const { bond } = opened.args;
+      const isLost = event.args.ruling === Ruling.Rejected && !isConceded(opened, context.joinOf(event));
+      return { reserve: isLost ? 0 : bond, held: -bond };
     });
 }
 

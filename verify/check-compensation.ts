@@ -7,7 +7,7 @@ import { dayOf } from "./accounts.ts";
 import { type Checks, wrongFields } from "./checks.ts";
 import { type AnyEvent, type EscrowEvent, eventsOf, inChainOrder, isBefore, isEvent, type Place } from "./events.ts";
 import { payoutsAfter, showPayouts, takePayout } from "./payouts.ts";
-import type { DisputeStory, Job, JobStory } from "./story.ts";
+import { type DisputeStory, isConceded, type Job, type JobStory } from "./story.ts";
 
 type Resolved = EscrowEvent<"DisputeResolved">;
 type Compensated = EscrowEvent<"Compensated">;
@@ -72,12 +72,13 @@ export function checkCompensations(checks: Checks, job: Job): void {
     const opened = story.disputes.find((one) => isSame(one.opened, event));
     const ended = story.disputes.find(({ resolved }) => resolved !== null && isSame(resolved, event));
     if (opened !== undefined) {
-      const bond = operatorBond(story, opened);
+      const bond = operatorBond(job, opened);
       if (bond > 0) checkReserve(checks, job, reserve.shift(), { reserve: -bond, held: bond });
     } else if (ended !== undefined) {
       const resolved = event as AnyEvent & Resolved;
-      const bond = operatorBond(story, ended);
-      const bondBack = resolved.args.ruling === Ruling.Rejected ? 0 : bond;
+      const bond = operatorBond(job, ended);
+      const isLost = resolved.args.ruling === Ruling.Rejected && !isConceded(ended.opened, ended.joined);
+      const bondBack = isLost ? 0 : bond;
       const cost = costOf(job, ended, { granted: debt.granted, bondBack });
       if (bond > 0) checkReserve(checks, job, reserve.shift(), { reserve: bondBack, held: -bond });
       checkBondPayout(checks, job, ended);
@@ -111,8 +112,8 @@ export function checkCompensations(checks: Checks, job: Job): void {
 const isSame = (a: Place, b: Place) => a.block === b.block && a.logIndex === b.logIndex;
 
 /** Credits of the operator's reserve that its dispute of a proven job holds. */
-const operatorBond = (story: JobStory, { opened, fromProven }: DisputeStory): number =>
-  opened.args.byOperator && fromProven ? disputedCredits(story, true) : 0;
+const operatorBond = ({ story, disputeBond }: Job, { opened, fromProven }: DisputeStory): number =>
+  opened.args.byOperator && fromProven ? Math.min(disputedCredits(story, true), disputeBond) : 0;
 
 /** Who pays what when a dispute ends (the table in DisputeLogic.sol). */
 function costOf(job: Job, dispute: DisputeStory, before: { granted: bigint; bondBack: number }): Cost {
@@ -126,7 +127,7 @@ function costOf(job: Job, dispute: DisputeStory, before: { granted: bigint; bond
   const reserve = terms.reserve(operator, resolved).reserve + before.bondBack;
   if (fromProven) {
     if (ruling !== Ruling.GatewayAtFault) return nothing;
-    const charged = Math.min(credits, reserve);
+    const charged = Math.min(credits, reserve, job.disputeBond);
     const treasury = BigInt(credits - charged) * (UNITS_PER_CREDIT - BigInt(feeBps));
     return { operator: charged, treasury, toWorker: true };
   }
@@ -172,11 +173,12 @@ const workerPayout = ({ story, terms }: Job, place: Place): Address | null =>
   story.worker === null ? null : (terms.worker(story.worker, place)?.payout ?? null);
 
 /** A rejected bond: the wallet's goes to the treasury, the operator's to the worker it doubted. */
-function checkBondPayout(checks: Checks, job: Job, { opened, resolved, fromProven }: DisputeStory): void {
+function checkBondPayout(checks: Checks, job: Job, { opened, joined, resolved, fromProven }: DisputeStory): void {
   const { byOperator, bond } = opened.args;
   if (resolved === null || resolved.args.ruling !== Ruling.Rejected || bond === 0) return;
+  if (isConceded(opened, joined)) return;
   const left = payoutsAfter(resolved, logsOf(job, resolved), job.addresses.escrow);
-  const units = toUnits(byOperator ? disputedCredits(job.story, fromProven) : job.disputeBond);
+  const units = toUnits(Math.min(disputedCredits(job.story, fromProven), job.disputeBond));
   const payee = byOperator ? workerPayout(job, resolved) : job.terms.treasury(resolved);
   checks.add(
     "payout.bond",
@@ -240,7 +242,9 @@ function checkPayment(checks: Checks, job: Job, event: AnyEvent & Compensated, d
   const { paid } = event.args;
   const payee = debt.toWorker ? workerPayout(job, event) : wallet;
   const owed = debt.granted - debt.paid - paid;
-  const stated = wrongFields("Compensated", event.args, { wallet, payee, owed });
+  const fee = BigInt((story.settled?.args.credits ?? 0) * story.word.feeBps);
+  const capped = debt.toWorker || debt.granted > fee;
+  const stated = wrongFields("Compensated", event.args, { wallet, payee, owed, capped });
   checks.note("compensation.debt", stated, `${usdgText(owed)} of the debt remain`);
 
   const logs = logsOf(job, event);
@@ -272,7 +276,8 @@ function checkPayment(checks: Checks, job: Job, event: AnyEvent & Compensated, d
     );
   }
   const beyond = beyondCap(event, inChainOrder([...job.related, ...job.events]), job);
-  checks.note("compensation.cap", beyond, `${usdgText(paid)} are within the day's cap`);
+  const within = capped ? "are within the day's cap" : "give back the job's own fee, which no cap counts";
+  checks.note("compensation.cap", beyond, `${usdgText(paid)} ${within}`);
 }
 
 /**
@@ -284,6 +289,7 @@ export function beyondCap(
   events: readonly AnyEvent[],
   { terms, timeOf }: Pick<Job, "terms" | "timeOf">,
 ): string[] {
+  if (!event.args.capped) return [];
   const day = dayOf(timeOf(event.block));
   const operators = new Map(
     eventsOf(events, "escrow", "JobLocked").map(({ args }) => [
@@ -293,7 +299,7 @@ export function beyondCap(
   );
   const operatorOf = ({ args }: Compensated) => operators.get(args.jobId.toLowerCase());
   const earlier = eventsOf(events, "escrow", "Compensated").filter(
-    (one) => isBefore(one, event) && dayOf(timeOf(one.block)) === day,
+    (one) => one.args.capped && isBefore(one, event) && dayOf(timeOf(one.block)) === day,
   );
   const sum = (list: Compensated[]) => list.reduce((total, { args }) => total + args.paid, 0n);
   const own = earlier.filter((one) => operatorOf(one) === operatorOf(event));

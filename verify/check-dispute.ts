@@ -82,7 +82,7 @@ function checkOpening(checks: Checks, job: Job, dispute: DisputeStory): void {
     `JobDisputed.byOperator is ${byOperator}, but ${sender ?? "an unknown sender"} opened it`,
   );
   const credits = disputedCredits(story, fromProven);
-  const bond = byOperator ? (fromProven ? credits : 0) : convicted ? 0 : job.disputeBond;
+  const bond = convicted || (byOperator && !fromProven) ? 0 : Math.min(credits, job.disputeBond);
   checks.note(
     "dispute.terms",
     wrongFields("JobDisputed", opened.args, {
@@ -91,7 +91,7 @@ function checkOpening(checks: Checks, job: Job, dispute: DisputeStory): void {
       credits,
       bond,
       arbiterSet: terms.arbiterSet(opened),
-      ruleFrom: byOperator ? due : time,
+      ruleFrom: byOperator ? Math.max(due, time + windows.inclusion) : time,
       ruleBefore: time + windows.arbitration,
     }),
     `${credits} credits are in dispute, with a bond of ${bond} credits; no ruling before ${opened.args.ruleFrom}`,
@@ -120,7 +120,7 @@ function checkJoin(checks: Checks, job: Job, dispute: DisputeStory): void {
   const receivedHash = call?.args[1] ?? joined.args.receivedHash;
   const wrong = wrongFields("DisputeJoined", joined.args, { wallet, receivedHash });
   const time = job.timeOf(joined.block);
-  const due = dueAt(job, dispute);
+  const { ruleFrom: due } = opened.args;
   if (time >= due) wrong.push(`the wallet joined at ${time}, allowed was before ${due}`);
   if (!opened.args.byOperator) wrong.push("the wallet had opened the dispute itself");
   const caller = callerOf(job, joined.tx);

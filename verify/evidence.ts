@@ -32,7 +32,7 @@ export type JobEvidence = {
   chainId: number;
   addresses: AuditAddresses;
   windows: AuditWindows;
-  /** Credits that a wallet puts up for a dispute of its own (`DISPUTE_BOND`). */
+  /** Most credits that are put up for a dispute, and that an operator can lose for a proven job (`DISPUTE_BOND`). */
   disputeBond: number;
   /** All logs of the protocol and of both tokens in every transaction that concerns the job. */
   events: readonly AnyEvent[];

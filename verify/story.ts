@@ -62,6 +62,12 @@ function disputesOf(events: readonly AnyEvent[], settled: EscrowEvent<"JobSettle
   });
 }
 
+/** Whether the wallet has said that it received what the worker signed. The contract compares the first seven bytes. */
+export const isConceded = (
+  opened: EscrowEvent<"JobDisputed">,
+  joined: EscrowEvent<"DisputeJoined"> | null | undefined,
+): boolean => joined?.args.receivedHash.slice(0, 16) === opened.args.workerHash.slice(0, 16);
+
 const { None, Locked, Acknowledged, Proven, Settled, Failed, Refunded, Disputed } = ChainStatus;
 
 /** From which states an event can happen, and where it leads. Null: the event says it itself. */

@@ -246,10 +246,12 @@ export class Decider {
       return account.openDisputes + others >= limit ? "too_many" : null;
     }
     const { operator } = job;
-    const [{ reserve }, [, bond]] = await Promise.all([
+    const [{ reserve }, [, charge], most] = await Promise.all([
       this.#client.readContract({ ...this.#escrow, functionName: "operatorOf", args: [operator] }),
       this.#client.readContract({ ...this.#escrow, functionName: "proofOf", args: [jobId] }),
+      this.#client.readContract({ ...this.#escrow, functionName: "DISPUTE_BOND" }),
     ]);
+    const bond = Math.min(charge, most);
     if (reserve >= bond) return null;
     this.#context.jobs.logger.error(
       { jobId: toApiJobId(jobId), operator, reserve, bond },

@@ -36,7 +36,7 @@ interface IArbitrationPanel {
     /// @notice Votes, or changes a vote; the vote that reaches the quorum executes the ruling in the same call. Arbiters of the
     ///         dispute's set only, from its `ruleFrom` on, before the arbitration window ends.
     function vote(bytes16 jobId, Ruling ruling) external;
-    /// @notice The same vote on several disputes, all or none.
+    /// @notice The same vote on several disputes. Passes over those that have ended; any other error undoes all.
     function voteMany(bytes16[] calldata jobIds, Ruling ruling) external;
     /// @notice Names the escrow, once. Owner only, at deployment.
     function setEscrow(address escrow) external;

@@ -250,6 +250,7 @@ interface IInferenceEscrow {
     /// @param payee The client's wallet (as credits, fractions of a credit as claimable tokens) or the worker's payout address.
     /// @param paid Token units that arrived.
     /// @param owed Token units that still wait; `collectDebt` pays them later.
+    /// @param capped Whether the day's cap bounds and counts `paid`: not where the debt is at most the fee that the job brought.
     /// @param free Spendable credits of the job's wallet after it.
     /// @param escrowed Escrowed credits of the job's wallet after it.
     event Compensated(
@@ -258,6 +259,7 @@ interface IInferenceEscrow {
         address indexed payee,
         uint256 paid,
         uint256 owed,
+        bool capped,
         uint40 free,
         uint40 escrowed
     );
@@ -593,9 +595,10 @@ interface IInferenceEscrow {
     // ----------------------------------------------------------------------------------------------------- disputes
 
     /// @notice Opens a dispute of a settled job before settledAt + dispute + inclusion (90 s), of a proven one before it is
-    ///         finalizable. By the wallet, for a bond of DISPUTE_BOND credits: free ones, and what is missing bought at once
-    ///         with the wallet's stablecoin (approve it), pause or not. By a signer of the job's operator: at most DISPUTE_LIMIT
-    ///         open ones of settled jobs an account; for a proven job a bond of its charge from the operator's reserve.
+    ///         finalizable. By the wallet, for a bond: free credits, and what is missing bought at once with the wallet's
+    ///         stablecoin (approve it), pause or not. By a signer of the job's operator: at most DISPUTE_LIMIT open ones of
+    ///         settled jobs an account; for a proven job a bond from the operator's reserve. A bond is the charge, at most
+    ///         DISPUTE_BOND credits. If the operator has opened one before, the wallet joins it (`joinDispute`).
     /// @dev After an equivocation of the worker of a settled job only the wallet may, once, without a bond: before
     ///      WorkerEquivocated's `disputeBefore`, or, if a dispute was open then, before that one's `ruleBefore` once it was rejected.
     /// @param receivedHash SHA-256 of the received text; zero for none. Must differ from the signed one.
@@ -603,8 +606,9 @@ interface IInferenceEscrow {
     /// @param byWorker Its signature (in JobSettled); not looked at when the Completion is the proven one.
     function openDispute(bytes32 receivedHash, Completion calldata completion, Signature calldata byWorker) external;
 
-    /// @notice Adds the wallet's own hash to its operator's dispute, without a bond, once, before `ruleFrom`. Any hash: that the
-    ///         wallet received what the worker signed is evidence, too. The panel may rule from then on.
+    /// @notice Adds the wallet's own hash to its operator's dispute, without a bond, once, before `ruleFrom`, which is at least
+    ///         `inclusion` (30 s) after the opening. Any hash: that the wallet received what the worker signed is evidence, too,
+    ///         and the operator then keeps its bond whatever the panel rules. The panel may rule from then on.
     function joinDispute(bytes16 jobId, bytes32 receivedHash) external;
 
     /// @notice Executes the panel's ruling. Panel only, from `ruleFrom`, before openedAt + arbitration (24 h).
@@ -644,7 +648,7 @@ interface IInferenceEscrow {
     /// @notice Pauses or resumes deposits and locks. The guardian lifts its own pause only, governance lifts both.
     function setPaused(bool paused) external;
     /// @notice Sets what the treasury can be charged on a UTC day, at most COMPENSATION_CEILING. A quarter of it for the jobs of
-    ///         one operator. Owner only.
+    ///         one operator. A job's own fee, given back, is not part of it. Owner only.
     function setCompensationCap(uint40 credits) external;
 
     /// @notice Fee in force for a job locked now, hundredths of a percent.

@@ -125,6 +125,8 @@ interface IWorkerRegistry {
     error Registry_InvalidReceiver(address receiver);
     /// @notice Required: 0 < slash ≤ minimum stake < 2^48.
     error Registry_InvalidStakeTerms(uint256 minimumStake, uint256 slashAmount);
+    /// @notice A change of the stake terms before the unbonding period has passed since the last one came into force.
+    error Registry_TermsTooSoon(uint256 notBefore, uint256 now_);
     /// @notice Only the escrow slashes.
     error Registry_NotTheEscrow(address caller);
     /// @notice A job is slashed for once.
@@ -190,7 +192,8 @@ interface IWorkerRegistry {
     function withdrawStake(address signer, address receiver) external;
 
     /// @notice Announces the minimum stake of an active worker and what a slash takes, in force after the unbonding period. So
-    ///         no job that was taken before the announcement is under other terms. Owner of the registry only.
+    ///         no job that was taken before the announcement is under other terms. Replaces terms that are not in force yet; not
+    ///         within the unbonding period after the last terms came into force. Owner of the registry only.
     function scheduleStakeTerms(uint56 minimumStake, uint56 slashAmount) external;
 
     /// @notice Slashes the worker of a job, once a job. Escrow only. Unbonding stake is taken too.

@@ -1130,6 +1130,12 @@ export const inferenceEscrowAbi = [
    },
    {
     "indexed": false,
+    "internalType": "bool",
+    "name": "capped",
+    "type": "bool"
+   },
+   {
+    "indexed": false,
     "internalType": "uint40",
     "name": "free",
     "type": "uint40"
@@ -2885,6 +2891,11 @@ export const inferenceEscrowAbi = [
       "type": "uint32"
      },
      {
+      "internalType": "bytes7",
+      "name": "workerHash",
+      "type": "bytes7"
+     },
+     {
       "internalType": "bool",
       "name": "byOperator",
       "type": "bool"
@@ -2897,6 +2908,11 @@ export const inferenceEscrowAbi = [
      {
       "internalType": "bool",
       "name": "joined",
+      "type": "bool"
+     },
+     {
+      "internalType": "bool",
+      "name": "conceded",
       "type": "bool"
      },
      {
@@ -4883,6 +4899,22 @@ export const workerRegistryAbi = [
    }
   ],
   "name": "Registry_StillBonded",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "uint256",
+    "name": "notBefore",
+    "type": "uint256"
+   },
+   {
+    "internalType": "uint256",
+    "name": "now_",
+    "type": "uint256"
+   }
+  ],
+  "name": "Registry_TermsTooSoon",
   "type": "error"
  },
  {

@@ -81,7 +81,7 @@ for (const [name, behaviour] of REFUSALS) {
       await hostile.setBehaviour(escrow, behaviour);
       await expect(sendRuling(world, job, Ruling.GatewayAtFault))
         .to.emit(escrow, "Compensated")
-        .withArgs(job.id, client.address, client.address, 0, CHARGE_UNITS, CLIENT_CREDITS - 60, 0);
+        .withArgs(job.id, client.address, client.address, 0, CHARGE_UNITS, true, CLIENT_CREDITS - 60, 0);
       await expectRevert(escrow.collectDebt(job.id), "Dispute_NothingPaid", job.id, CHARGE_UNITS, OPERATORS_SHARE);
       await hostile.setBehaviour(escrow, Behaviour.Standard);
       await escrow.collectDebt(job.id);
@@ -137,10 +137,10 @@ for (const [name, behaviour] of WORST) {
       await hostile.setBehaviour(treasury, behaviour);
       await expect(sendRuling(world, job, Ruling.Rejected))
         .to.emit(escrow, "PayoutDeferred")
-        .withArgs(job.id, await treasury.getAddress(), 1_000_000);
+        .withArgs(job.id, await treasury.getAddress(), 600_000);
       await books(world);
       await hostile.setBehaviour(treasury, Behaviour.Standard);
-      await expectTokens(escrow.claim(treasury), hostile, treasury, 1_000_000n);
+      await expectTokens(escrow.claim(treasury), hostile, treasury, 600_000n);
     });
   });
 }
@@ -200,7 +200,7 @@ it("A token that takes a fee on transfer has credited what arrived; the rest is 
   await hostile.setFee(1_000);
   await expect(sendRuling(world, job, Ruling.GatewayAtFault))
     .to.emit(escrow, "Compensated")
-    .withArgs(job.id, client.address, client.address, CHARGE_UNITS - 1_000n, 1_000, CLIENT_CREDITS - 1, 0);
+    .withArgs(job.id, client.address, client.address, CHARGE_UNITS - 1_000n, 1_000, true, CLIENT_CREDITS - 1, 0);
   expect(await escrow.claimableOf(client.address)).to.equal(9_000);
   await books(world);
 });
@@ -213,7 +213,7 @@ it("A compensation with which more arrives than is owed credits what is owed; th
   await hostile.setHook(hostile, gift);
   await expect(sendRuling(world, job, Ruling.GatewayAtFault))
     .to.emit(escrow, "Compensated")
-    .withArgs(job.id, client.address, client.address, CHARGE_UNITS, 0, CLIENT_CREDITS, 0);
+    .withArgs(job.id, client.address, client.address, CHARGE_UNITS, 0, true, CLIENT_CREDITS, 0);
   expect(await escrow.compensationOf(job.id)).to.deep.equal([CHARGE_UNITS, CHARGE_UNITS, false]);
   const { credits, claimable } = await escrow.liabilities();
   expect(await hostile.balanceOf(escrow)).to.equal(credits * 10_000n + claimable + 1_000_000n);
@@ -235,8 +235,8 @@ describe("A token that calls back during a compensation", () => {
         escrow.interface.encodeErrorResult("ReentrancyGuardReentrantCall", []),
       );
       expect(moved(before, await books(world)), name).to.deep.equal({
-        free: 160n,
-        escrowed: -100n,
+        free: 120n,
+        escrowed: -60n,
         treasury: -600_000n,
         escrow: 600_000n,
       });

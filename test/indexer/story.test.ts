@@ -209,7 +209,7 @@ describe("accounts", () => {
       operator: onChain.operator,
     });
     expect(account).toMatchObject({ number: onChain.id, operator: 1, deposited: 5_200, withdrawn: 50, charged: 112 });
-    expect(account).toMatchObject({ dailyLimit: 4_000, frozen: false, disputes: 14, openDisputes: 1, forfeited: 300 });
+    expect(account).toMatchObject({ dailyLimit: 4_000, frozen: false, disputes: 14, openDisputes: 1, forfeited: 24 });
     const { deposited, compensated, withdrawn, charged, forfeited } = account;
     expect(account.free + account.escrowed).toBe(deposited + compensated - withdrawn - charged - forfeited);
     expect(await getAccount(pool, world.gateway.address)).toBeNull();
@@ -431,7 +431,7 @@ describe("disputes", () => {
     });
     expect(await money("indebted")).toEqual({ operator_paid: "4", granted: "40000", paid: "40000", owes: "0" });
     // The wallet's bond came back with the ruling.
-    expect(await dispute("indebted")).toMatchObject({ byOperator: false, bond: 100, creditsReturned: 100 });
+    expect(await dispute("indebted")).toMatchObject({ byOperator: false, bond: 8, creditsReturned: 8 });
   });
 
   test("a rejected dispute of a proven job leaves it settling, and costs the bond", async () => {
@@ -502,7 +502,7 @@ describe("disputes", () => {
     expect(await money("equivocatedSettled")).toMatchObject({ granted: "80000", paid: "80000" });
     const told = await events("equivocatedSettled");
     expect(told.filter(({ kind }) => kind === "job.disputed").map(({ key, data }) => [key.at(-1), data.bond])).toEqual([
-      ["1", 100],
+      ["1", 8],
       ["2", 0],
     ]);
     const [row] = await stage.sql(
@@ -538,7 +538,7 @@ describe("disputes", () => {
     });
     const ends = (await events("equivocatedDisputed")).filter(({ kind }) => kind === "job.dispute_resolved");
     expect(ends.map(({ key, data }) => [key.at(-1), data.ruling, data.bond_forfeited])).toEqual([
-      ["1", "rejected", 100],
+      ["1", "rejected", 8],
       ["2", "gateway_at_fault", 0],
     ]);
     expect(await money("equivocatedDisputed")).toEqual({

@@ -32,6 +32,8 @@ beforeEach(() => {
 type Case = {
   job: Record<string, unknown>;
   reserve?: number;
+  /** What the proof charges. */
+  charge?: number;
   revert?: string;
   /** The job's state once the transaction is mined, if another one changed it. */
   meanwhile?: number;
@@ -51,6 +53,7 @@ type Case = {
 function contextOf({
   job,
   reserve = 100,
+  charge = 8,
   revert,
   meanwhile,
   openedAt = 0,
@@ -67,8 +70,9 @@ function contextOf({
     disputeOf: { openedAt },
     accountOf: { openDisputes },
     DISPUTE_LIMIT: 8,
+    DISPUTE_BOND: 100,
     operatorOf: { reserve },
-    proofOf: [proofDigest(completion), 8],
+    proofOf: [proofDigest(completion), charge],
   };
   const submit = (operation: Operation) => {
     sent.push(operation);
@@ -162,6 +166,13 @@ it("a proven one needs a bond: without it nothing is sent, the client is told wh
     status: 503,
     message: expect.stringContaining("openDispute"),
   });
+});
+
+it("a proven one of a large charge needs the largest bond and no more", async () => {
+  const job = { status: ChainStatus.Proven };
+  expect(await decide({ job, charge: 2_560, reserve: 100 })).toMatchObject({ kind: "opened" });
+  expect(await decide({ job, charge: 2_560, reserve: 99 })).toEqual({ kind: "refused", reason: "reserve_too_small" });
+  expect(logged).toMatchObject([{ reserve: 99, bond: 100 }]);
 });
 
 it("a proven one that can still be settled is not disputed for a bond: its worker and its client could win that together", async () => {

@@ -317,6 +317,7 @@ describe("the verdict on a job", () => {
       payee: WALLET,
       paid: 25_000n,
       owed: 0n,
+      capped: true,
     });
     const logs = [charged(1, WALLET, 9), charged(2, WORKER, 4), compensated];
     const refunded = { status: "refunded" } as const;

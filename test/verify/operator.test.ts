@@ -259,7 +259,7 @@ describe("disputes and the treasury", () => {
     await p.dispute(people.client, jobId);
     const id = toApiJobId(jobId);
     expect(await json("disputes list")).toMatchObject([
-      { job_id: id, opened_by: "wallet", joined_hash: null, credits: 8, bond: 100, quorum: 2, can_expire: false },
+      { job_id: id, opened_by: "wallet", joined_hash: null, credits: 8, bond: 8, quorum: 2, can_expire: false },
     ]);
     await expect(operator(`disputes vote ${id} rejected --yes`, KEYS.stranger)).rejects.toThrow(/Panel_NotAnArbiter/);
     await expect(operator(`disputes expire ${id} --yes`, KEYS.stranger)).rejects.toThrow(/Job_TooEarly/);

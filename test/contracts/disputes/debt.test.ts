@@ -17,7 +17,7 @@ import {
   settledJob,
   WORKER_UNITS,
 } from "../support/disputes.ts";
-import { expectRevert, expectTokens } from "../support/expect.ts";
+import { eventsOf, expectRevert, expectTokens } from "../support/expect.ts";
 import { freshWorld, freshWorldWithoutReserve } from "../support/fresh.ts";
 import { type Job, lockJob, sendComplete } from "../support/jobs.ts";
 import { addSigners, CLIENT_CREDITS, fundReserve, type World } from "../support/world.ts";
@@ -50,7 +50,7 @@ describe("A treasury without money", () => {
     const { escrow, client, stranger } = world;
     await expect(ruling)
       .to.emit(escrow, "Compensated")
-      .withArgs(job.id, client.address, client.address, 0, CHARGE_UNITS, CLIENT_CREDITS - 60, 0);
+      .withArgs(job.id, client.address, client.address, 0, CHARGE_UNITS, true, CLIENT_CREDITS - 60, 0);
     expect((await escrow.jobOf(job.id)).status).to.equal(6);
     expect(await escrow.compensationOf(job.id)).to.deep.equal([CHARGE_UNITS, 0n, false]);
     await books(world);
@@ -67,12 +67,12 @@ describe("A treasury without money", () => {
     await token.mint(treasury, 250_000n);
     await expect(escrow.connect(stranger).collectDebt(job.id))
       .to.emit(escrow, "Compensated")
-      .withArgs(job.id, client.address, client.address, 250_000, 350_000, CLIENT_CREDITS - 35, 0);
+      .withArgs(job.id, client.address, client.address, 250_000, 350_000, true, CLIENT_CREDITS - 35, 0);
     expect(await escrow.compensationOf(job.id)).to.deep.equal([CHARGE_UNITS, 250_000n, false]);
     await token.mint(treasury, 1_000_000n);
     await expect(escrow.connect(stranger).collectDebt(job.id))
       .to.emit(escrow, "Compensated")
-      .withArgs(job.id, client.address, client.address, 350_000, 0, CLIENT_CREDITS, 0);
+      .withArgs(job.id, client.address, client.address, 350_000, 0, true, CLIENT_CREDITS, 0);
     expect((await books(world)).treasury).to.equal(650_000n);
     expect(await escrow.compensationOf(job.id)).to.deep.equal([CHARGE_UNITS, CHARGE_UNITS, false]);
     await expectRevert(escrow.collectDebt(job.id), "Dispute_NoDebt", job.id);
@@ -91,7 +91,7 @@ describe("A treasury without money", () => {
     const job = await disputedProvenJob(world, { by: client });
     await expect(sendRuling(world, job, Ruling.GatewayAtFault))
       .to.emit(escrow, "Compensated")
-      .withArgs(job.id, client.address, worker.payout, 0, WORKER_UNITS, CLIENT_CREDITS, 0);
+      .withArgs(job.id, client.address, worker.payout, 0, WORKER_UNITS, true, CLIENT_CREDITS, 0);
     expect(await escrow.compensationOf(job.id)).to.deep.equal([WORKER_UNITS, 0n, true]);
     await token.mint(treasury, WORKER_UNITS);
     await expect(escrow.connect(stranger).collectDebt(job.id)).to.changeTokenBalances(
@@ -109,7 +109,7 @@ it("A treasury that is short pays what it has at once; a fraction of a credit wa
   const { escrow, client, token, treasury } = world;
   await expect(ruling)
     .to.emit(escrow, "Compensated")
-    .withArgs(job.id, client.address, client.address, 123_456, CHARGE_UNITS - 123_456n, CLIENT_CREDITS - 48, 0);
+    .withArgs(job.id, client.address, client.address, 123_456, CHARGE_UNITS - 123_456n, true, CLIENT_CREDITS - 48, 0);
   await expect(ruling).to.emit(escrow, "PayoutDeferred").withArgs(job.id, client.address, 3_456);
   expect(await escrow.claimableOf(client.address)).to.equal(3_456);
   await token.mint(treasury, 476_544n);
@@ -149,15 +149,6 @@ async function capped(credits: number): Promise<World> {
 /** A job of 60 credits for which the treasury is charged. */
 async function blamed(world: World): Promise<Job> {
   const job = await disputedJob(world, { by: world.client });
-  await sendRuling(world, job, Ruling.GatewayAtFault);
-  return job;
-}
-
-/** A job of 60 credits for which the treasury is charged, of another worker. */
-async function blamedOfRival(world: World): Promise<Job> {
-  const job = await lockJob(world);
-  await sendComplete(world, job, { worker: world.rival });
-  await sendDispute(world, job, { by: world.client, worker: world.rival });
   await sendRuling(world, job, Ruling.GatewayAtFault);
   return job;
 }
@@ -267,21 +258,6 @@ describe("The UTC day", () => {
 });
 
 describe("The cap counts", () => {
-  it("the fee of an expired dispute before the refund of the next job", async () => {
-    const world = await capped(240);
-    await sendExpire(world, await disputedJob(world, { by: world.client }));
-    const job = await blamed(world);
-    expect(await paidFor(world, job)).to.deep.equal([CHARGE_UNITS, CHARGE_UNITS - FEE_UNITS]);
-  });
-
-  it("the fee of an equivocation before the refund of the next job", async () => {
-    const world = await capped(240);
-    const equivocated = await settledJob(world);
-    await sendEquivocation(world, equivocated);
-    const job = await blamedOfRival(world);
-    expect(await paidFor(world, job)).to.deep.equal([CHARGE_UNITS, CHARGE_UNITS - FEE_UNITS]);
-  });
-
   it("the pay of a worker before the refund of the next job", async () => {
     const world = await capped(240);
     const hidden = await disputedProvenJob(world, { by: world.client });
@@ -325,4 +301,47 @@ it("setCompensationCap holds at once: what waits is paid up to a higher one, and
   await escrow.setCompensationCap(240);
   await collect(world, job);
   expect(await paidFor(world, job)).to.deep.equal([CHARGE_UNITS, CHARGE_UNITS]);
+});
+
+describe("The fee of a job, given back", () => {
+  /** A cap of four credits: one a day for the jobs of an operator. */
+  async function tiny() {
+    const world = await freshWorldWithoutReserve();
+    await world.token.mint(world.treasury, 10_000_000n);
+    await world.escrow.setCompensationCap(4);
+    return world;
+  }
+
+  /** What the treasury paid, what waits, and whether the day's cap counts it. */
+  async function compensation({ escrow }: World, sent: ReturnType<typeof sendRuling>) {
+    const [event] = await eventsOf(sent, escrow, "Compensated");
+    return [event?.args.paid, event?.args.owed, event?.args.capped];
+  }
+
+  it("is paid whatever the day's cap is, and takes nothing of it from others", async () => {
+    const world = await tiny();
+    const jobs = [await disputedJob(world), await disputedJob(world)];
+    for (const job of jobs)
+      expect(await compensation(world, sendExpire(world, job))).to.deep.equal([FEE_UNITS, 0n, false]);
+    const equivocated = await settledJob(world);
+    const disputed = await disputedJob(world);
+    const proving = sendEquivocation(world, equivocated);
+    expect(await compensation(world, proving)).to.deep.equal([FEE_UNITS, 0n, false]);
+    // A charge that is given back still has the whole day's cap.
+    const ruling = sendRuling(world, disputed, Ruling.GatewayAtFault);
+    expect(await compensation(world, ruling)).to.deep.equal([10_000n, CHARGE_UNITS - 10_000n, true]);
+    await books(world);
+  });
+
+  it("is bounded again when a ruling raises it to the charge", async () => {
+    const world = await tiny();
+    const job = await settledJob(world);
+    await sendEquivocation(world, job);
+    await sendDispute(world, job, { by: world.client });
+    const left = CHARGE_UNITS - FEE_UNITS - 10_000n;
+    const ruling = sendRuling(world, job, Ruling.WorkerAtFault);
+    expect(await compensation(world, ruling)).to.deep.equal([10_000n, left, true]);
+    await expectRevert(world.escrow.collectDebt(job.id), "Dispute_NothingPaid", job.id, left, 0);
+    await books(world);
+  });
 });

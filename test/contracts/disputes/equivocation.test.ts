@@ -173,7 +173,7 @@ const cases: [keyof typeof enter, string, Partial<Books>, string?][] = [
   [
     "Disputed after its proof by its wallet",
     "the bond returns, too",
-    { free: 180n, escrowed: -180n },
+    { free: 140n, escrowed: -140n },
     "DisputeResolved",
   ],
   ["Settled, its dispute rejected", "the client has the fee", FEE_BACK, "Compensated"],
@@ -201,7 +201,7 @@ describe("Equivocation of a job that is", () => {
       expect(moved(before, after)).to.deep.equal({ ...change, stake: -SLASH });
       expect((await escrow.jobOf(job.id)).status).to.equal(status);
       const payments = {
-        Compensated: [client.address, FEE_UNITS, 0n],
+        Compensated: [client.address, FEE_UNITS, 0n, false],
         JobRefunded: [change.free],
         DisputeResolved: [BigInt(Ruling.WorkerAtFault), 6n, change.free],
       };

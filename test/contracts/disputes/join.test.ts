@@ -1,6 +1,7 @@
 /** The operator's dispute is the wallet's, too: it adds its own hash before anybody rules. */
 import { expect } from "chai";
-import { executeBatch } from "../support/batch.ts";
+import type { Hex } from "viem";
+import { books } from "../support/books.ts";
 import { actingAs, nextBlockAt, now } from "../support/chain.ts";
 import {
   type DisputedJob,
@@ -9,15 +10,20 @@ import {
   OTHER_HASH,
   Ruling,
   sendDispute,
+  sendExpire,
   sendJoin,
+  sendRuling,
   sendVote,
   settledJob,
 } from "../support/disputes.ts";
-import { expectRevert } from "../support/expect.ts";
+import { expectRevert, expectTokens } from "../support/expect.ts";
 import { freshWorld } from "../support/fresh.ts";
-import { completionOf, PROOF_HASH } from "../support/jobs.ts";
-import { NO_SIGNATURE, signCompletion } from "../support/sign.ts";
-import { buyCredits, type World } from "../support/world.ts";
+import { lockJob, PROOF_HASH, sendAcknowledge, sendProof } from "../support/jobs.ts";
+import { NO_SIGNATURE } from "../support/sign.ts";
+import { buyCredits, OPERATOR, RESERVE_CREDITS, type World } from "../support/world.ts";
+
+/** Seconds that a joiner has at least. */
+const INCLUSION = 30;
 
 /** With the end of the job's own window: 90 s after the settlement, or an hour after the proof. */
 const origins: [string, (world: World) => Promise<DisputedJob>, number][] = [
@@ -104,25 +110,104 @@ describe("joinDispute", () => {
     }
   });
 
-  it("beside openDispute in one batch is right whether its operator came first or nobody", async () => {
-    for (const [first, failed, error] of [
-      ["the operator", 0, "Job_WrongState"],
-      ["nobody", 1, "Dispute_AlreadyJoined"],
+  for (const before of [31, 30, 29, 1]) {
+    it(`has ${Math.max(before, INCLUSION)} s when the operator disputes ${before} s before the end of the window`, async () => {
+      for (const left of [1, 0]) {
+        const { world, escrow } = await freshWorld();
+        const job = await settledJob(world);
+        await nextBlockAt(job.settledAt + 90 - before);
+        await sendDispute(world, job, { receivedHash: NO_SIGNATURE.r });
+        const until = (await now()) + Math.max(before, INCLUSION);
+        expect((await escrow.disputeOf(job.id)).ruleFrom).to.equal(until);
+        await nextBlockAt(until - left);
+        if (left > 0) await sendJoin(world, job);
+        else await expectRevert(sendJoin(world, job), "Job_TooLate", job.id, until, until);
+      }
+    });
+  }
+
+  it("is what the wallet's openDispute does when its operator came first, also in the last second", async () => {
+    const { world, escrow, client, token } = await freshWorld();
+    const job = await settledJob(world);
+    await nextBlockAt(job.settledAt + 89);
+    await sendDispute(world, job, { receivedHash: NO_SIGNATURE.r });
+    await nextBlockAt(job.settledAt + 89 + INCLUSION - 1);
+    const sent = sendDispute(world, job, { by: client });
+    await expect(sent).to.emit(escrow, "DisputeJoined").withArgs(job.id, client.address, OTHER_HASH);
+    await expectTokens(sent, token, client, 0);
+    await expectRevert(sendDispute(world, job, { by: client }), "Dispute_AlreadyJoined", job.id);
+    await expectRevert(sendDispute(world, job), "Job_WrongState");
+  });
+});
+
+describe("The hash that the worker signed, joined to the operator's dispute of a proven job", () => {
+  it("saves the operator's bond from a client and a worker that share the text", async () => {
+    const { world, escrow, token, worker } = await freshWorld();
+    const job = await disputedProvenJob(world);
+    const before = await token.balanceOf(worker.payout);
+    await sendJoin(world, job, PROOF_HASH);
+    await expect(sendRuling(world, job, Ruling.Rejected))
+      .to.emit(escrow, "ReserveChanged")
+      .withArgs(OPERATOR, job.id, 5, RESERVE_CREDITS, 0);
+    expect(await token.balanceOf(worker.payout)).to.equal(before);
+    // The worker has its pay as ever.
+    expect((await escrow.jobOf(job.id)).status).to.equal(3);
+    await books(world);
+  });
+
+  it("is the whole hash as far as the contract keeps it: another first byte leaves the bond to the worker", async () => {
+    const other = `0x${(Number.parseInt(PROOF_HASH.slice(2, 4), 16) ^ 1).toString(16).padStart(2, "0")}${PROOF_HASH.slice(4)}`;
+    for (const [hash, reserve] of [
+      [PROOF_HASH, RESERVE_CREDITS],
+      [other as Hex, RESERVE_CREDITS - 60],
     ] as const) {
-      const { world, escrow, client, worker } = await freshWorld();
-      const job = await settledJob(world);
-      if (first === "the operator") await sendDispute(world, job, { receivedHash: NO_SIGNATURE.r });
-      const completion = completionOf(job);
-      const signature = await signCompletion(escrow, worker.key, completion);
-      const { failures } = await executeBatch(world, client, [
-        escrow.interface.encodeFunctionData("openDispute", [OTHER_HASH, completion, signature]),
-        escrow.interface.encodeFunctionData("joinDispute", [job.id, OTHER_HASH]),
-      ]);
-      const told = failures.map(({ index, reason }) => [index, escrow.interface.parseError(reason)?.name]);
-      expect(told, first).to.deep.equal([[failed, error]]);
-      const { joined, byOperator, ruleFrom } = await escrow.disputeOf(job.id);
-      expect([joined, byOperator], first).to.deep.equal([first === "the operator", first === "the operator"]);
-      expect(ruleFrom, first).to.equal(await now());
+      const { world, escrow } = await freshWorld();
+      const job = await disputedProvenJob(world);
+      await sendJoin(world, job, hash);
+      await sendRuling(world, job, Ruling.Rejected);
+      expect((await escrow.operatorOf(OPERATOR)).reserve, hash).to.equal(reserve);
+      await books(world);
     }
   });
+
+  it("changes nothing about the other ends: silence, and a gateway at fault", async () => {
+    for (const [end, reserve] of [
+      [(world: World, job: DisputedJob) => sendExpire(world, job), RESERVE_CREDITS],
+      [(world: World, job: DisputedJob) => sendRuling(world, job, Ruling.GatewayAtFault), RESERVE_CREDITS - 60],
+    ] as const) {
+      const { world, escrow } = await freshWorld();
+      const job = await disputedProvenJob(world);
+      await sendJoin(world, job, PROOF_HASH);
+      await end(world, job);
+      expect((await escrow.jobOf(job.id)).status).to.equal(6);
+      expect((await escrow.operatorOf(OPERATOR)).reserve).to.equal(reserve);
+      await books(world);
+    }
+  });
+});
+
+describe("What an operator can lose for a job that it never vouched for", () => {
+  for (const [charge, most] of [
+    [99, 99],
+    [100, 100],
+    [101, 100],
+    [2_560, 100],
+  ] as const) {
+    it(`is ${most} credits of a charge of ${charge}, as bond or as the worker's pay`, async () => {
+      for (const ruling of [Ruling.Rejected, Ruling.GatewayAtFault]) {
+        const { world, escrow } = await freshWorld();
+        // 20 credits a 1,000 tokens.
+        const completionTokens = charge * 50;
+        const job = await lockJob(world, { maxTokens: completionTokens });
+        await sendAcknowledge(world, job);
+        await sendProof(world, job, { completionTokens });
+        await sendDispute(world, job, { completionTokens });
+        expect((await escrow.disputeOf(job.id)).bond).to.equal(most);
+        await sendRuling(world, job, ruling);
+        const { reserve, held } = await escrow.operatorOf(OPERATOR);
+        expect([reserve, held]).to.deep.equal([BigInt(RESERVE_CREDITS - most), 0n]);
+        await books(world);
+      }
+    });
+  }
 });

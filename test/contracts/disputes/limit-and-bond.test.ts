@@ -1,6 +1,7 @@
 /** What bounds the number of disputes: eight at a time of settled jobs by the operator, bonds for all others. */
 import { expect } from "chai";
 import { someAddress } from "../support/actors.ts";
+import { books } from "../support/books.ts";
 import {
   BOND,
   disputedJob,
@@ -15,7 +16,7 @@ import {
 } from "../support/disputes.ts";
 import { expectRevert, expectTokens } from "../support/expect.ts";
 import { freshWorld, freshWorldWithoutReserve } from "../support/fresh.ts";
-import { lockJob, provenJob, sendComplete } from "../support/jobs.ts";
+import { lockJob, provenJob, sendAcknowledge, sendComplete, sendProof } from "../support/jobs.ts";
 import { buyCredits, fundReserve, OPERATOR, provide, RESERVE_CREDITS, type World } from "../support/world.ts";
 
 const openDisputes = async (world: World) => Number((await world.escrow.accountOf(world.client.address)).openDisputes);
@@ -131,6 +132,32 @@ describe("The wallet's bond", () => {
     return { world, job };
   }
 
+  for (const [charge, bond] of [
+    [40, 40],
+    [99, 99],
+    [100, 100],
+    [101, 100],
+    [2_560, 100],
+  ] as const) {
+    it(`is ${bond} credits of a charge of ${charge}`, async () => {
+      for (const prove of [false, true]) {
+        const { world, escrow, client } = await freshWorld();
+        // 20 credits a 1,000 tokens, and 40 a request.
+        const completionTokens = charge * 50;
+        const job = await lockJob(world, { maxTokens: completionTokens });
+        if (prove) await sendAcknowledge(world, job);
+        await (prove ? sendProof : sendComplete)(world, job, { completionTokens });
+        const { escrowed } = await escrow.accountOf(client.address);
+        await sendDispute(world, job, { by: client, completionTokens });
+        expect((await escrow.disputeOf(job.id)).bond).to.equal(bond);
+        expect((await escrow.accountOf(client.address)).escrowed).to.equal(escrowed + BigInt(bond));
+        await sendRuling(world, job, Ruling.Rejected);
+        expect((await escrow.accountOf(client.address)).escrowed).to.equal(escrowed);
+        await books(world);
+      }
+    });
+  }
+
   it("takes free credits, and nobody can spend or withdraw them meanwhile", async () => {
     const { world, job } = await withLeft(BOND, 10_000_000n);
     const { escrow, client, token } = world;
@@ -165,9 +192,9 @@ describe("The wallet's bond", () => {
 
   it("without the tokens or the allowance is refused by the token, in its own words", async () => {
     for (const [units, approved, error] of [
-      [1_000_000n, 0n, "ERC20InsufficientAllowance"],
-      [1_000_000n, 999_999n, "ERC20InsufficientAllowance"],
-      [999_999n, 1_000_000n, "ERC20InsufficientBalance"],
+      [600_000n, 0n, "ERC20InsufficientAllowance"],
+      [600_000n, 599_999n, "ERC20InsufficientAllowance"],
+      [599_999n, 600_000n, "ERC20InsufficientBalance"],
     ] as const) {
       const { world, job } = await withLeft(0, units, approved);
       const { escrow, client } = world;
@@ -178,7 +205,7 @@ describe("The wallet's bond", () => {
   });
 
   it("pulls nothing from a wallet whose operator disputes, whatever it approved", async () => {
-    const { world, job } = await withLeft(0, 1_000_000n);
+    const { world, job } = await withLeft(0, 600_000n);
     await expectTokens(sendDispute(world, job), world.token, world.client, 0);
   });
 });

@@ -36,7 +36,7 @@ import {
 
 /** 500 SVC, in stake units. */
 const SLASH = 500_000_000n;
-const BOND_UNITS = 1_000_000n;
+const BOND_UNITS = 600_000n;
 
 type Ending = (world: World, job: DisputedJob) => ReturnType<typeof sendRuling>;
 /** What moves; of the operator's reserve, too. */
@@ -113,7 +113,7 @@ const tables = [
 /** With the loss of the wallet's bond to the treasury. */
 function withWalletsBond(change: Change): Change {
   const { free = 0n, treasury = 0n, escrow = 0n } = change;
-  return { ...change, free: free - 100n, treasury: treasury + BOND_UNITS, escrow: escrow - BOND_UNITS };
+  return { ...change, free: free - 60n, treasury: treasury + BOND_UNITS, escrow: escrow - BOND_UNITS };
 }
 
 /** With the loss of the operator's bond to the worker. */
@@ -148,7 +148,7 @@ for (const { from, enter, rows, operatorBond } of tables) {
           await sendDispute(world, job, { by: world[party] });
           const opened = await standing(world);
           const byWallet = party === "client";
-          const bond: Change = byWallet ? { free: -100n, escrowed: 100n } : {};
+          const bond: Change = byWallet ? { free: -60n, escrowed: 60n } : {};
           if (!byWallet && operatorBond !== 0n) bond.reserve = -operatorBond;
           expect(changed(before, opened), "the opening moves the bond and nothing else").to.deep.equal(bond);
           expect(opened.held).to.equal(byWallet ? 0n : operatorBond);
@@ -158,7 +158,7 @@ for (const { from, enter, rows, operatorBond } of tables) {
           const [resolved] = await eventsOf(ending, escrow, "DisputeResolved");
           const after = await standing(world);
           const rejected = name.startsWith("rejected");
-          const [walletsBond, inEscrow] = [byWallet ? 100n : 0n, from === "proven" ? 80n : 0n];
+          const [walletsBond, inEscrow] = [byWallet ? 60n : 0n, from === "proven" ? 80n : 0n];
           const returned = rejected ? 0n : walletsBond + inEscrow;
           const account = [opened.books.free + returned, rejected ? inEscrow : 0n];
           const event = [job.id, client.address, ...told.map(BigInt), returned, ...account];
@@ -227,10 +227,11 @@ for (const [reserve, pays] of [
       expect(told).to.deep.equal({
         charged: pays === 0 ? [] : [[...who, charged, FREE - 60n + charged, 0n]],
         reserve: pays === 0 ? [] : [[BigInt(OPERATOR), job.id, 4n, BigInt(reserve - pays), 0n]],
-        compensated: rest === 0n ? [] : [[...who, rest * 10_000n, 0n, FREE, 0n]],
+        // No more than the fee that the job brought: no cap counts it.
+        compensated: rest === 0n ? [] : [[...who, rest * 10_000n, 0n, rest > 6n, FREE, 0n]],
       });
       const byTreasury = rest === 0n ? {} : { treasury: -rest * 10_000n, escrow: rest * 10_000n };
-      expect(moved(before, await books(world))).to.deep.equal({ free: 160n, escrowed: -100n, ...byTreasury });
+      expect(moved(before, await books(world))).to.deep.equal({ free: 120n, escrowed: -60n, ...byTreasury });
       expect(await escrow.compensationOf(job.id)).to.deep.equal([rest * 10_000n, rest * 10_000n, false]);
       expect(await reserveOf(world, OPERATOR)).to.deep.equal([BigInt(reserve - pays), 0n]);
       expect(await reserveOf(world, OTHER_OPERATOR)).to.deep.equal([1_000n, 0n]);
@@ -244,12 +245,12 @@ for (const [reserve, pays] of [
       const told = await payments(world, sendRuling(world, job, Ruling.GatewayAtFault));
       const who = [job.id, client.address, worker.payout];
       expect(told.charged).to.deep.equal(pays === 0 ? [] : [[...who, charged, FREE, 0n]]);
-      expect(told.compensated).to.deep.equal(rest === 0n ? [] : [[...who, rest * 9_000n, 0n, FREE, 0n]]);
+      expect(told.compensated).to.deep.equal(rest === 0n ? [] : [[...who, rest * 9_000n, 0n, true, FREE, 0n]]);
       const change = moved(before, await books(world));
       const treasury = charged * 1_000n - rest * 9_000n;
       expect(change).to.deep.equal({
-        free: 180n,
-        escrowed: -180n,
+        free: 140n,
+        escrowed: -140n,
         worker: 540_000n,
         treasury,
         ...(pays === 0 ? {} : { escrow: -charged * 10_000n }),
@@ -399,7 +400,7 @@ describe("A compensation to an account that is almost full, with a job in escrow
       .withArgs(job.id, client.address, client.address, 25, MOST - 80n, 80);
     await expect(ruling)
       .to.emit(escrow, "Compensated")
-      .withArgs(job.id, client.address, client.address, 350_000, 0, MOST - 80n, 80);
+      .withArgs(job.id, client.address, client.address, 350_000, 0, true, MOST - 80n, 80);
     expect(await balances(world)).to.deep.equal({ free: MOST - 80n, escrowed: 80n, waiting: 350_000n });
     expect((await escrow.operatorOf(OPERATOR)).reserve).to.equal(RESERVE_CREDITS - 25);
     await books(world);

@@ -16,7 +16,7 @@ import {
   settledJob,
   waitForVotes,
 } from "../support/disputes.ts";
-import { expectRevert } from "../support/expect.ts";
+import { eventsOf, expectRevert } from "../support/expect.ts";
 import { freshBare, freshWorld } from "../support/fresh.ts";
 import type { Job } from "../support/jobs.ts";
 import { CLIENT_CREDITS, type World } from "../support/world.ts";
@@ -228,7 +228,7 @@ describe("A vote that is changed", () => {
     await nextBlockAt(job.openedAt + ARBITRATION - 1);
     await expect(sendVote(world, job, Ruling.WorkerAtFault, arbiters[2]))
       .to.emit(escrow, "DisputeResolved")
-      .withArgs(job.id, world.client.address, Ruling.WorkerAtFault, 6, 100, 9_940, 0);
+      .withArgs(job.id, world.client.address, Ruling.WorkerAtFault, 6, 60, 9_940, 0);
     expect(await votes(world, job)).to.deep.equal([2, 1, 0]);
   });
 });
@@ -250,16 +250,27 @@ describe("voteMany", () => {
     expect(await Promise.all(jobs.map((job) => statusOf(world, job)))).to.deep.equal([6, 6, 6]);
   });
 
-  it("votes on all or on none", async () => {
+  it("passes over disputes that have ended, by a ruling or by time, and jobs without one", async () => {
+    const { world, panel, escrow, arbiters } = await freshWorld();
+    const [settled, late, ruled] = [await settledJob(world), await disputed(world), await disputed(world)];
+    await sendRuling(world, ruled, Ruling.Rejected);
+    await nextBlockAt(late.openedAt + ARBITRATION - 100);
+    const open = await disputed(world);
+    await nextBlockAt(late.openedAt + ARBITRATION);
+    const ids = [settled.id, late.id, ruled.id, open.id];
+    const voting = panel.connect(arbiters[0]).voteMany(ids, Ruling.Rejected);
+    const voted = await eventsOf(voting, panel, "Voted");
+    expect(voted.map(({ args }) => args.jobId)).to.deep.equal([open.id]);
+    await panel.connect(arbiters[1]).voteMany(ids, Ruling.Rejected);
+    expect((await escrow.jobOf(open.id)).status).to.equal(4);
+    await expectRevert(panel.connect(arbiters[0]).vote(late.id, Ruling.Rejected), "Panel_NotOpen", late.id);
+  });
+
+  it("votes on all or on none of those that are open", async () => {
     const { world, panel, arbiters, stranger } = await freshWorld();
-    const [one, other, settled] = [await disputed(world), await disputed(world), await settledJob(world)];
+    const [one, other] = [await disputed(world), await disputed(world)];
     const mine = panel.connect(arbiters[0]);
-    for (const [ids, error] of [
-      [[one.id, settled.id], "Panel_NotOpen"],
-      [[one.id, other.id, one.id], "Panel_AlreadyVoted"],
-    ] as const) {
-      await expectRevert(mine.voteMany([...ids], Ruling.Rejected), error);
-    }
+    await expectRevert(mine.voteMany([one.id, other.id, one.id], Ruling.Rejected), "Panel_AlreadyVoted");
     await expectRevert(mine.voteMany([one.id], Ruling.None), "Panel_InvalidRuling");
     await expectRevert(panel.connect(stranger).voteMany([one.id], Ruling.Rejected), "Panel_NotAnArbiter");
     for (const job of [one, other]) expect(await votes(world, job)).to.deep.equal([0, 0, 0]);

@@ -135,7 +135,7 @@ describe("A gateway and a worker that empty any wallet in one transaction", () =
     await executeBatch(world, gateway, await answerAtOnce(world, 2, 4_970));
     await escrow.connect(guardian).setPaused(true);
     expect((await escrow.accountOf(client.address)).free).to.equal(0);
-    await provide(world, client, 1_000_000n);
+    await provide(world, client, 600_000n);
     await expect(sendDispute(world, job, { by: client })).to.emit(escrow, "JobDisputed");
     expect(await token.balanceOf(client.address)).to.equal(0);
   });

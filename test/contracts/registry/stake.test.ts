@@ -152,10 +152,34 @@ describe("The registry's stake terms", () => {
     const period = await registry.unbondingPeriod();
     await registry.scheduleStakeTerms(MINIMUM * 2n, SLASH);
     await registry.scheduleStakeTerms(MINIMUM * 3n, SLASH);
-    await mineAt(BigInt(await now()) + period);
+    await mineAt(BigInt(await now()) + 2n * period);
     expect(await registry.minimumStake()).to.equal(MINIMUM * 3n);
     await registry.scheduleStakeTerms(MINIMUM, SLASH);
     expect(await registry.minimumStake()).to.equal(MINIMUM * 3n);
+  });
+
+  it("do not change again while a job from before the last change can be slashed", async () => {
+    const { world, registry, worker } = await freshWorld();
+    await registry.scheduleStakeTerms(MINIMUM, MINIMUM);
+    const changeAt = (await now()) + UNBONDING;
+    await nextBlockAt(changeAt - 1);
+    const before = await settledJob(world);
+    await nextBlockAt(changeAt + 10);
+    await expectRevert(
+      registry.scheduleStakeTerms(MINIMUM, SLASH - 1n),
+      "Registry_TermsTooSoon",
+      changeAt + UNBONDING,
+      changeAt + 10,
+    );
+    await expect(sendEquivocation(world, before))
+      .to.emit(registry, "WorkerSlashed")
+      .withArgs(worker.id, worker.key.address, before.id, 4, SLASH, MINIMUM - SLASH, true);
+    await nextBlockAt(changeAt + UNBONDING - 1);
+    await expectRevert(registry.scheduleStakeTerms(MINIMUM, SLASH), "Registry_TermsTooSoon");
+    await nextBlockAt(changeAt + UNBONDING);
+    await registry.scheduleStakeTerms(MINIMUM, SLASH);
+    // One that is not in force yet is replaced at any time.
+    await registry.scheduleStakeTerms(MINIMUM, SLASH + 1n);
   });
 
   it("never slash nothing, never more than the minimum stake, and fit their slot", async () => {

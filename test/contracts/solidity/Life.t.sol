@@ -41,7 +41,7 @@ contract LifeTest {
     function test_everyActionAndEveryEndIsReached() external {
         for (uint256 i = 0; i < 4_000; ++i) _step(uint256(keccak256(abi.encode("life", i))));
         _life.checkAllJobs();
-        string[62] memory all = [
+        string[64] memory all = [
             "deposit",
             "withdraw",
             "operator",
@@ -68,6 +68,7 @@ contract LifeTest {
             "dispute proven",
             "dispute refused",
             "dispute joined",
+            "dispute conceded",
             "dispute after equivocation",
             "bond bought",
             "operator's bond",
@@ -83,6 +84,7 @@ contract LifeTest {
             "expired, proven",
             "operator charged",
             "compensation capped",
+            "fee given back",
             "equivocation acknowledged",
             "equivocation proven",
             "equivocation settled",

@@ -47,16 +47,15 @@ function create(string memory contractName, bytes memory args) returns (address)
     return createCode(bytes.concat(VM.getCode(contractName), args));
 }
 
-/// @dev The same for the contract of an artifact file that wants one library linked in.
-/// @param libraryName Its fully qualified name, as the compiler knows it.
+/// @dev The same for the contract of an artifact file that wants libraries linked in, which are deployed with it.
 function createLinked(string memory artifact, string[] memory libraries, bytes memory args) returns (address) {
     string memory code = VM.parseJsonString(VM.readFile(artifact), ".bytecode");
     for (uint256 i = 0; i < libraries.length; ++i) {
         // The compiler's placeholder: the first 17 bytes of the name's hash between `__$` and `$__`.
         string memory name = string.concat("project/contracts/", libraries[i], ".sol:", libraries[i]);
         string memory hash = _digits(abi.encodePacked(bytes17(keccak256(bytes(name)))));
-        string memory at = _digits(abi.encodePacked(create(libraries[i], "")));
-        code = VM.replace(code, string.concat("__$", hash, "$__"), at);
+        string memory deployed = _digits(abi.encodePacked(create(libraries[i], "")));
+        code = VM.replace(code, string.concat("__$", hash, "$__"), deployed);
     }
     return createCode(bytes.concat(VM.parseBytes(code), args));
 }

@@ -17,7 +17,7 @@ export const OTHER_HASH = answerHash("something else");
 export const CHARGE_UNITS = 600_000n;
 export const FEE_UNITS = 60_000n;
 export const WORKER_UNITS = 540_000n;
-export const BOND = 100;
+export const BOND = 60;
 export const ARBITRATION = 86_400;
 
 type SettledJob = Job & { settledAt: number };

@@ -52,6 +52,13 @@ const disputes = (settled: Outcome, proven: Outcome): Partial<Record<State, Outc
   "Disputed after its proof": proven,
   "Disputed after its proof by its wallet": proven,
 });
+/** The wallet joins the operator's dispute. */
+const joinable: Partial<Record<State, Outcome>> = {
+  ...disputes("Dispute_AlreadyJoined", "Dispute_AlreadyJoined"),
+  "Disputed after its settlement": "Disputed",
+  "Disputed after its settlement, its worker equivocated": "Disputed",
+  "Disputed after its proof": "Disputed",
+};
 const RULINGS = [
   ["worker at fault", Ruling.WorkerAtFault, "Refunded", "Refunded"],
   ["gateway at fault", Ruling.GatewayAtFault, "Refunded", "Refunded"],
@@ -170,6 +177,7 @@ export const MOVES: readonly Move[] = [
     send: (world, job) => sendDispute(world, job, { by: world.client }),
     from: from(WRONG, {
       ...disputable,
+      ...joinable,
       "Settled, its worker equivocated": "Disputed",
       "Settled, its dispute after an equivocation rejected": "Dispute_AlreadyOpened",
     }),
@@ -177,12 +185,7 @@ export const MOVES: readonly Move[] = [
   {
     name: "joinDispute",
     send: (world, job) => sendJoin(world, job),
-    from: from(WRONG, {
-      ...disputes("Dispute_AlreadyJoined", "Dispute_AlreadyJoined"),
-      "Disputed after its settlement": "Disputed",
-      "Disputed after its settlement, its worker equivocated": "Disputed",
-      "Disputed after its proof": "Disputed",
-    }),
+    from: from(WRONG, joinable),
   },
   {
     name: "vote, the first of two",

@@ -8,6 +8,8 @@ import { type AnyEvent, type EscrowEvent, eventsOf, inChainOrder, isBefore } fro
 export type DisputeFacts = {
   /** What the worker signed; null while the job has no proof. */
   signed: { completion: Completion; signature: { r: Hex; vs: Hex } } | null;
+  /** What the job costs, credits; null while it has no proof. */
+  charge: number | null;
   /** The worker signed two answers: until then (Unix seconds) the wallet disputes without a bond. */
   freeBefore: number | null;
   /** The dispute that is open. */
@@ -39,6 +41,7 @@ export function disputeFacts(unordered: readonly AnyEvent[]): DisputeFacts {
 
   return {
     signed: signedIn(settled, proven),
+    charge: (settled ?? proven)?.args.credits ?? null,
     freeBefore: equivocated === undefined || used ? null : equivocated.args.disputeBefore,
     open: ended ? null : { ...disputed.args, joined: joined !== undefined && isBefore(disputed, joined) },
   };

@@ -80,8 +80,11 @@ export async function deposit(sender: Sender, credits: number): Promise<void> {
   await transact(sender, [{ ...call, what }], { before: 1 });
 }
 
-/** Credits a wallet puts up for a dispute of its own (`DISPUTE_BOND`). */
-export const BOND = 100;
+/** Most credits that a wallet puts up for a dispute of its own (`DISPUTE_BOND`). */
+const MOST_BOND = 100;
+
+/** Credits that a wallet puts up for a dispute of this charge; the most that it can be while the charge is not known. */
+export const bondOf = (charge: number | null): number => Math.min(MOST_BOND, charge ?? MOST_BOND);
 
 /**
  * Opens a dispute without the service: the wallet's own transaction, with what the worker signed in it. Free credits are the bond; what
@@ -89,19 +92,19 @@ export const BOND = 100;
  */
 export async function openDispute(
   sender: Sender,
-  { signed, freeBefore }: DisputeFacts,
+  { signed, charge, freeBefore }: DisputeFacts,
   receivedHash: string,
 ): Promise<void> {
   if (signed === null) throw new Error("The chain shows no proof of this job yet. Try again in a moment.");
-  const approvals = freeBefore === null ? await coverBond(sender.account) : [];
+  const approvals = freeBefore === null ? await cover(sender.account, bondOf(charge)) : [];
   const call = escrowCall("openDispute", fromProofHash(receivedHash), signed.completion, signed.signature);
   await transact(sender, [...approvals, call]);
 }
 
 /** The approval of the tokens that the bond lacks; none where the credits or an earlier approval cover it. */
-async function coverBond(account: Address): Promise<ContractCall[]> {
+async function cover(account: Address, bond: number): Promise<ContractCall[]> {
   const { free } = await readerOf(walletConfig.getClient(), ESCROW)("accountOf", [account]);
-  const value = toUnits(Math.max(0, BOND - free));
+  const value = toUnits(Math.max(0, bond - free));
   const allowed = await readToken()("allowance", [account, ESCROW.address]);
   return value > allowed ? [approval({ token: TOKEN.address, spender: ESCROW.address, value })] : [];
 }

@@ -130,7 +130,12 @@ contract Liars is Gang {
         for (uint256 i = 0; i < logs.length; ++i) {
             if (logs[i].topics[0] != PAID) continue;
             (, uint256 units) = abi.decode(logs[i].data, (uint32, uint256));
-            uint8 operator = escrow.jobOf(bytes16(logs[i].topics[1])).operator;
+            bytes16 id = bytes16(logs[i].topics[1]);
+            Job memory job = escrow.jobOf(id);
+            (uint64 granted, , bool toWorker) = escrow.compensationOf(id);
+            // What gives back no more than the fee of its own job takes nothing from the treasury.
+            if (!toWorker && granted <= uint256(job.credits) * job.feeBps) continue;
+            uint8 operator = job.operator;
             _compensated[block.timestamp / 1 days][0] += units;
             _compensated[block.timestamp / 1 days][operator] += units;
         }

@@ -254,22 +254,26 @@ abstract contract DisputeHandler is JobHandler {
         if (dispute.afterEquivocation) done["dispute after equivocation"] += 1;
     }
 
-    /// @notice The wallet's own hash, in the operator's dispute: once, and before the panel may rule.
-    function joinDispute(uint256 which) public {
+    /// @notice The wallet's own hash, in the operator's dispute: once, and before the panel may rule. By the call that opens one,
+    ///         too, which the operator's may have overtaken; with the worker's hash the operator's bond is safe.
+    function joinDispute(uint256 which, uint256 how) public {
         bytes16 jobId = _jobIn(which, DISPUTED);
         if (jobId == 0) return;
         JobGhost storage job = ghosts[jobId];
         bool allowed = job.dispute.byOperator && !job.dispute.joined && block.timestamp < job.dispute.ruleFrom;
+        bool concedes = how % 3 == 0;
+        Completion memory completion = job.completion;
+        bytes32 hash = concedes ? completion.proofHash : keccak256("mine");
+        Signature memory none;
+        bytes memory call = abi.encodeCall(escrow.joinDispute, (jobId, hash));
+        if (how % 2 == 0) call = abi.encodeCall(escrow.openDispute, (hash, completion, none));
         VM.prank(job.wallet);
-        try escrow.joinDispute(jobId, keccak256("mine")) {
-            require(allowed, "joined too late, twice, or its own dispute");
-        } catch {
-            require(!allowed, "the wallet could not join");
-            return;
-        }
-        (job.dispute.joined, job.dispute.ruleFrom) = (true, block.timestamp);
+        (bool ok, ) = address(escrow).call(call);
+        require(ok == allowed, "joined too late, twice or its own dispute, or a wallet could not join");
+        if (!ok) return;
+        (job.dispute.joined, job.dispute.conceded, job.dispute.ruleFrom) = (true, concedes, block.timestamp);
         touched = jobId;
-        done["dispute joined"] += 1;
+        done[concedes ? "dispute conceded" : "dispute joined"] += 1;
     }
 
     /// @notice One arbiter of the pinned set, who may change its mind; the second equal vote rules.
@@ -346,7 +350,8 @@ abstract contract DisputeHandler is JobHandler {
         }
         JobGhost storage job = ghosts[jobId];
         if (jobId == 0) return;
-        bool can = _moves(address(escrow)) && held[address(treasury)] != 0 && _allowance(job.operator) != 0;
+        bool allowed = !_isCapped(job) || _allowance(job.operator) != 0;
+        bool can = _moves(address(escrow)) && held[address(treasury)] != 0 && allowed;
         try escrow.collectDebt(jobId) {
             require(can, "a debt was paid from nothing, or above the day's cap");
         } catch {
@@ -371,10 +376,12 @@ abstract contract DisputeHandler is JobHandler {
         dispute.byOperator = byOperator;
         dispute.afterEquivocation = job.slashes != 0;
         dispute.fromProven = job.status == JobStatus.Proven;
-        dispute.ruleFrom = byOperator ? job.due : block.timestamp;
+        dispute.ruleFrom = block.timestamp;
+        if (byOperator) dispute.ruleFrom += INCLUSION + _above(job.due, block.timestamp + INCLUSION);
         dispute.arbiterSet = arbiterSet;
-        if (byOperator) dispute.bond = dispute.fromProven ? job.proof : 0;
-        else dispute.bond = dispute.afterEquivocation ? 0 : BOND;
+        uint256 charge = dispute.fromProven ? job.proof : job.charged;
+        bool free = dispute.afterEquivocation || (byOperator && !dispute.fromProven);
+        dispute.bond = free ? 0 : _least(charge, BOND);
     }
 
     function _mayOpen(JobGhost storage job, DisputeGhost memory dispute) private view returns (bool) {
@@ -438,7 +445,7 @@ abstract contract DisputeHandler is JobHandler {
         if (dispute.byOperator && !dispute.fromProven) wallet.openDisputes -= 1;
         if (dispute.byOperator) {
             operators[job.operator].held -= dispute.bond;
-            if (rejected) _paid(payoutAt(job.worker - 1), dispute.bond * 10_000);
+            if (rejected && !dispute.conceded) _paid(payoutAt(job.worker - 1), dispute.bond * 10_000);
             else operators[job.operator].reserve += dispute.bond;
         } else {
             wallet.escrowed -= dispute.bond;
@@ -467,9 +474,9 @@ abstract contract DisputeHandler is JobHandler {
         }
     }
 
-    /// @dev By the operator first, with the protocol's fee on it; by the treasury what is left of its share.
+    /// @dev Up to a bond by the operator first, with the protocol's fee on it; by the treasury what is left of its share.
     function _payWorker(JobGhost storage job) private {
-        uint256 credits = _takeReserve(job.operator, job.proof);
+        uint256 credits = _takeReserve(job.operator, _least(job.proof, BOND));
         _paid(payoutAt(job.worker - 1), credits * (10_000 - job.fee));
         _paid(address(treasury), credits * job.fee);
         _grant(job, (job.proof - credits) * (10_000 - job.fee), true);

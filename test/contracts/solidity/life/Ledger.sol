@@ -74,6 +74,7 @@ abstract contract Ghost is Protocol {
         uint256 count; // how many the job had
         bool byOperator;
         bool joined;
+        bool conceded; // with the hash that the worker signed
         bool afterEquivocation;
         bool fromProven;
         uint256 bond;
@@ -100,7 +101,7 @@ abstract contract Ghost is Protocol {
     uint256[WORKERS] internal unbondsAt;
     mapping(address treasury => uint256 units) internal slashIncome;
     /// @dev Minimum stake and slash amount, now and as announced.
-    uint256[2] internal stakeTerms = [uint256(STAKE), STAKE / 2];
+    uint256[2] internal stakeTerms;
     uint256[2] internal nextStakeTerms;
     uint256 internal stakeTermsChangeAt;
     uint256 internal fee = 1_000;
@@ -143,8 +144,7 @@ abstract contract Ghost is Protocol {
     }
 
     function _stakeTermsNow() internal view returns (uint256 minimum, uint256 slash) {
-        bool changed = stakeTermsChangeAt != 0 && block.timestamp >= stakeTermsChangeAt;
-        uint256[2] storage terms = changed ? nextStakeTerms : stakeTerms;
+        uint256[2] storage terms = block.timestamp >= stakeTermsChangeAt ? nextStakeTerms : stakeTerms;
         return (terms[0], terms[1]);
     }
 
@@ -197,13 +197,18 @@ abstract contract Ghost is Protocol {
     function _payOwed(JobGhost storage job) internal {
         address from = address(treasury);
         uint256 owed = job.granted - job.paid;
-        uint256 units = _least(owed, _allowance(job.operator));
+        bool capped = _isCapped(job);
+        uint256 units = capped ? _least(owed, _allowance(job.operator)) : owed;
         if (units < owed) done["compensation capped"] += 1;
         units = _moves(address(escrow)) ? _least(units, held[from]) : 0;
         held[from] -= units;
         job.paid += units;
-        compensated[block.timestamp / 1 days][0] += units;
-        compensated[block.timestamp / 1 days][job.operator] += units;
+        if (capped) {
+            compensated[block.timestamp / 1 days][0] += units;
+            compensated[block.timestamp / 1 days][job.operator] += units;
+        } else {
+            done["fee given back"] += 1;
+        }
         if (job.toWorker) {
             _paid(payoutAt(job.worker - 1), units);
             return;
@@ -212,12 +217,17 @@ abstract contract Ghost is Protocol {
         waiting[job.wallet] += units % 10_000;
     }
 
+    /// @dev Whether the day's cap is for the job's debt: not for the fee that the job brought.
+    function _isCapped(JobGhost storage job) internal view returns (bool) {
+        return job.toWorker || job.granted > job.charged * job.fee;
+    }
+
     /// @dev A job is slashed for once; whether that one took the full amount.
     function _slash(JobGhost storage job) internal returns (bool) {
         if (job.slashes != 0) return job.fullSlash;
         uint256 left = stakes[job.worker - 1];
         // The amount in force when the job was locked.
-        bool before = stakeTermsChangeAt == 0 || job.lockedAt < stakeTermsChangeAt;
+        bool before = job.lockedAt < stakeTermsChangeAt;
         uint256 slash = before ? stakeTerms[1] : nextStakeTerms[1];
         job.fullSlash = left >= slash;
         uint256 amount = job.fullSlash ? slash : left;

@@ -15,6 +15,7 @@ abstract contract LifeHandler is DisputeHandler {
 
     constructor() {
         deployProtocol(uint40(cap));
+        (nextStakeTerms, stakeTermsChangeAt) = ([uint256(STAKE), STAKE / 2], block.timestamp);
         treasuries[0] = treasury;
         treasuries[1] = newTreasury();
         treasuries[1].setEscrow(address(escrow));
@@ -50,7 +51,7 @@ abstract contract LifeHandler is DisputeHandler {
             submitProof(0, seed >> 64);
             if (depth % 8 == 7) openDispute(0, depth % 16 < 8);
         }
-        if (depth % 4 == 3 && depth % 3 == 0) joinDispute(0);
+        if (depth % 4 == 3 && depth % 3 == 0) joinDispute(0, seed >> 24);
     }
 
     /// @notice A dispute ends: by two votes, by nobody's, or by the worker's two Completions, after which the wallet disputes.
@@ -131,6 +132,17 @@ abstract contract LifeHandler is DisputeHandler {
         } else if (kind == 1) {
             _stop(1 + ((a / 8) % OPERATORS), a % 4 == 0);
         } else if (kind == 2) {
+            // Not within the unbonding period after a change; the deployment was none.
+            uint256 next = stakeTermsChangeAt + UNBONDING;
+            if (stakeTerms[1] != 0 && block.timestamp >= stakeTermsChangeAt && block.timestamp < next) {
+                if (a % 2 == 0) VM.warp(next - 1);
+                try registry.scheduleStakeTerms(2, 1) {
+                    revert("a second change that reaches back");
+                } catch {
+                    if (a % 2 != 0) return;
+                }
+                VM.warp(next);
+            }
             (stakeTerms[0], stakeTerms[1]) = _stakeTermsNow();
             nextStakeTerms[0] = within(a, 1, 2 * uint256(STAKE));
             nextStakeTerms[1] = within(a >> 64, 1, nextStakeTerms[0]);

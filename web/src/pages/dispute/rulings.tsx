@@ -23,11 +23,14 @@ export function consequence(
 ): string {
   const lost = opened_by === "wallet" && bond > 0 ? ` The client loses its bond of ${credits(bond)}.` : "";
   if (from_proven) {
-    const worker = opened_by === "operator" ? "is paid, and gets the operator's bond." : "is paid.";
+    const worker =
+      opened_by === "operator"
+        ? "is paid, and gets the operator's bond unless the client said that it has the text."
+        : "is paid.";
     return {
       worker_at_fault: "The client gets its credits back, and the worker loses stake.",
       gateway_at_fault:
-        "The client gets its credits back. The worker is paid by the operator's reserve; the treasury pays the rest.",
+        "The client gets its credits back. The worker is paid by the operator's reserve, up to 100 credits; the treasury pays the rest.",
       rejected: `The job can be finalized: the worker ${worker}${lost}`,
       expired: "The client gets its credits back, and the worker is not paid.",
     }[ruling];

@@ -11,12 +11,12 @@ import { AnswerInput, HashOf } from "../../explorer/hash-box.tsx";
 import { useNow } from "../../ui/clock.ts";
 import { Button } from "../../ui/controls.tsx";
 import { Hash } from "../../ui/copy.tsx";
-import { countdown, momentOf } from "../../ui/format.ts";
+import { countdown, credits, momentOf } from "../../ui/format.ts";
 import { Card, Failure, Notice } from "../../ui/page.tsx";
 import { ActionStatus, TxHash } from "../../wallet/action-status.tsx";
 import { ConnectNotice } from "../../wallet/connect.tsx";
 import { tell } from "../../wallet/errors.ts";
-import { BOND, joinDispute, openDispute } from "../../wallet/ledger.ts";
+import { bondOf, joinDispute, openDispute } from "../../wallet/ledger.ts";
 import { WithWallet } from "../../wallet/own-pages.tsx";
 import { useConnectedTransaction, useTransaction } from "../../wallet/use-transaction.ts";
 
@@ -133,7 +133,7 @@ function Dispute({ job, facts }: { job: Job; facts: DisputeFacts }) {
       </div>
       <p className="hint">
         {freeBefore === null
-          ? `${byService ? "The service opens it for you at no cost. " : ""}Your wallet can do it without the service: it puts up ${BOND} credits, which come back unless the dispute is rejected. Credits that you lack for it are bought with your wallet's USDG.`
+          ? `${byService ? "The service opens it for you at no cost. " : ""}Your wallet can do it without the service: it puts up ${credits(bondOf(facts.charge))}, which come back unless the dispute is rejected. Credits that you lack for it are bought with your wallet's USDG.`
           : "It costs your wallet no bond, because the worker signed two different answers."}
       </p>
       <ActionStatus state={state} done="The dispute is open" />
