@@ -13,8 +13,9 @@ import {
 } from "viem";
 import { generatePrivateKey, privateKeyToAccount, privateKeyToAddress } from "viem/accounts";
 import { inferenceEscrowAbi } from "../protocol/generated/abi.ts";
+import { proposedDailyLimit } from "../protocol/money.ts";
 import { receiptOf } from "../protocol/receipt.ts";
-import { ACCOUNT_FROZEN } from "../protocol/words.ts";
+import { ACCOUNT_FROZEN, ACCOUNT_LIMITED } from "../protocol/words.ts";
 import { nodeTransport } from "../shared/node-transport.ts";
 import { nodeUrlFault } from "../shared/node-url.ts";
 import { redactOutput, redactor, secretsOfUrl } from "../shared/redact.ts";
@@ -34,7 +35,8 @@ const USAGE = `cmi-client proxy --base-url URL --escrow ADDRESS [options]
 
 cmi-client authorize --escrow ADDRESS --key-file FILE [--daily-limit N]
   Makes an authorization key, writes it to FILE, and registers it on the chain with the wallet of WALLET_PRIVATE_KEY.
-  --daily-limit N     credits that may be locked on a UTC day
+  --daily-limit N     credits that may be locked on a UTC day; a wallet without a limit gets a tenth of its free credits,
+                      at least 500. none: leaves the limit as it is
 
 RPC_URL               a node of the settlement chain; or --rpc URL, where the URL holds no key: every user can see it
 
@@ -77,13 +79,13 @@ async function run(argv: string[], env: NodeJS.ProcessEnv): Promise<void> {
   if (command === "authorize") {
     if (signer === null) throw new UsageError("WALLET_PRIVATE_KEY is missing: the wallet itself registers the key");
     const file = given("key-file");
-    const dailyLimit = count(values["daily-limit"], "--daily-limit");
-    const options = { rpcUrl, escrow, wallet: signer, ...(dailyLimit !== undefined && { dailyLimit }) };
+    const asked = values["daily-limit"] === "none" ? null : count(values["daily-limit"], "--daily-limit");
+    const options = { rpcUrl, escrow, wallet: signer, ...(asked !== undefined && { dailyLimit: asked }) };
     // An earlier key is not written over: it may be in use.
     const keep = (key: Hex) => writeFileSync(file, `${key}\n`, { mode: 0o600, flag: "wx" });
-    const { key, transactions } = await authorize(options, keep);
+    const { key, dailyLimit, transactions } = await authorize(options, keep);
     console.log(`Each job of ${signer.address} now needs a signature of ${key}, whose private key is in ${file}.`);
-    if (dailyLimit !== undefined) console.log(`At most ${dailyLimit} credits are locked on a UTC day.`);
+    if (dailyLimit !== null) console.log(`At most ${dailyLimit} credits are locked on a UTC day.`);
     console.log(`Transactions: ${transactions.join(", ")}`);
     return;
   }
@@ -128,34 +130,36 @@ async function run(argv: string[], env: NodeJS.ProcessEnv): Promise<void> {
   }
 }
 
-/** `dailyLimit`: credits that may be locked on a UTC day; the limit that the wallet has stays without it. */
-type AuthorizeOptions = { rpcUrl: string; escrow: Address; wallet: LocalAccount; dailyLimit?: number };
+/** `dailyLimit`: credits that may be locked on a UTC day; null leaves it. Without it, a wallet that has no limit gets the proposed one. */
+type AuthorizeOptions = { rpcUrl: string; escrow: Address; wallet: LocalAccount; dailyLimit?: number | null };
 
 /**
  * Makes an authorization key and registers it. From then on every job of the wallet needs its signature, whoever has the API key.
  * `keep` is given the private key before the chain knows it: a key that is lost locks the wallet's jobs until it sets another one.
  */
 async function authorize(
-  { rpcUrl, escrow, wallet, dailyLimit }: AuthorizeOptions,
+  { rpcUrl, escrow, wallet, dailyLimit: asked }: AuthorizeOptions,
   keep: (privateKey: Hex) => void,
-): Promise<{ key: Address; transactions: Hex[] }> {
+): Promise<{ key: Address; dailyLimit: number | null; transactions: Hex[] }> {
   const transport = nodeTransport(rpcUrl);
   const reader = createPublicClient({ transport });
   const sender = createWalletClient({ account: wallet, transport });
   const abi = inferenceEscrowAbi;
   await chainIdOf(reader, rpcUrl);
   const accountOf = { address: escrow, abi, functionName: "accountOf", args: [wallet.address] } as const;
-  const { id, flags } = await reader.readContract(accountOf).catch((error: unknown) => {
+  const { id, flags, free } = await reader.readContract(accountOf).catch((error: unknown) => {
     throw noEscrow(escrow, error);
   });
   if (id === 0) throw new Error(`The wallet ${wallet.address} has no credits yet: buy some first.`);
   const privateKey = generatePrivateKey();
   keep(privateKey);
   const key = privateKeyToAddress(privateKey);
+  const isLimited = (flags & ACCOUNT_LIMITED) !== 0;
+  const dailyLimit = asked === undefined ? (isLimited ? null : proposedDailyLimit(free)) : asked;
   // A wallet that has frozen its spending stays frozen.
   const limits = [true, dailyLimit ?? 0, (flags & ACCOUNT_FROZEN) !== 0] as const;
   const calls = [
-    ...(dailyLimit === undefined ? [] : [{ abi, functionName: "setLimits", args: limits } as const]),
+    ...(dailyLimit === null ? [] : [{ abi, functionName: "setLimits", args: limits } as const]),
     { abi, functionName: "setAuthorizationKey", args: [key] } as const,
   ];
   const transactions: Hex[] = [];
@@ -171,7 +175,7 @@ async function authorize(
       throw new Error(`${call.functionName} failed: ${firstLine(error)}. Mined before it: ${before}.`);
     }
   }
-  return { key, transactions };
+  return { key, dailyLimit, transactions };
 }
 
 /** The node's URL. One that holds a key is not taken from the arguments, which every user of the machine can read (`ps`). */

@@ -24,6 +24,14 @@ export function creditsOf(units: number): number {
 }
 
 /**
+ * The daily limit that is proposed to a wallet without one: with it, an operator's stolen key takes a part of the credits before the wallet acts.
+ *
+ * @example
+ * proposedDailyLimit(20_000); // 2_000
+ */
+export const proposedDailyLimit = (credits: number): number => Math.max(500, Math.ceil(credits / 10));
+
+/**
  * Credits → token units.
  *
  * @example

@@ -52,6 +52,7 @@ const ANSWERS: Record<string, (params: Hex[]) => unknown> = {
 let rpc: string;
 let folder: string;
 beforeEach(async () => {
+  sent.length = 0;
   folder = mkdtempSync(join(tmpdir(), "authorize-"));
   rpc = await serve(async (request, response) => {
     const { id, method, params } = JSON.parse(await text(request));
@@ -120,3 +121,35 @@ it("names what is mined when the registration of the key fails", async () => {
   expect(stderr).toContain(`Mined before it: the daily limit of 300 credits, by ${sent[0]}.`);
   expect(code).toBe(1);
 });
+
+it.each([
+  [10_000, 0, [], "1000"],
+  [5_000, 0, [], "500"],
+  [10, 0, [], "500"],
+  [10_000, 2, ["--daily-limit", "7"], "7"],
+])(
+  "sets a daily limit for a wallet with %i free credits and flags %i, asked for %j: %s",
+  async (free, flags, option, limit) => {
+    const { stderr } = await withAccount({ free, flags }, option);
+    expect(stderr).toContain(`Mined before it: the daily limit of ${limit} credits, by ${sent[0]}.`);
+  },
+);
+
+it.each([
+  [2, []],
+  [0, ["--daily-limit", "none"]],
+])("leaves the limit of a wallet with flags %i as it is, asked for %j", async (flags, option) => {
+  expect(await withAccount({ free: 10_000, flags }, option)).toEqual({ code: 0, stderr: "" });
+  expect(sent).toHaveLength(1);
+});
+
+/** Registers a key for such a wallet. */
+async function withAccount(account: { free: number; flags: number }, option: readonly string[]) {
+  const before = { ...ACCOUNT };
+  Object.assign(ACCOUNT, account);
+  try {
+    return await run("authorize", "--rpc", rpc, "--escrow", ESCROW, "--key-file", join(folder, "key"), ...option);
+  } finally {
+    Object.assign(ACCOUNT, before);
+  }
+}

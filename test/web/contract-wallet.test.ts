@@ -16,12 +16,12 @@ describe("a wallet that is a contract", () => {
     visitor.wallet.sender = wallet.send;
   });
 
-  it("signs in, and buys credits with two transactions: nobody is asked for a permit that the token would refuse", async ({
+  it("signs in, buys credits with two transactions and limits a day with a third: nobody is asked for a permit that the token would refuse", async ({
     stack,
   }) => {
     await visitor.signIn();
     await visitor.buyFirstCredits();
-    expect(visitor.wallet.signed()).toEqual(["eth_sendTransaction", "eth_sendTransaction"]);
+    expect(visitor.wallet.signed()).toEqual(Array(3).fill("eth_sendTransaction"));
     await expect.poll(() => visitor.figure("Free credits"), { timeout: 60_000 }).toBe("100");
     expect(await chainReader(stack).account(wallet.account.address)).toMatchObject({ free: 100, operator: OPERATOR });
   });

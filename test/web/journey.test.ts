@@ -67,15 +67,17 @@ describe("a person's way through", () => {
     expect(await visitor.page.locator("[aria-current=page]").allTextContents()).toEqual(["Overview"]);
   });
 
-  it("buys 100 credits with one signature and one transaction", async () => {
+  it("buys 100 credits with one signature and one transaction, and limits what a day can cost with another", async () => {
     await visitor.buyFirstCredits();
-    expect(visitor.wallet.signed()).toEqual(["eth_signTypedData_v4", "eth_sendTransaction"]);
+    const transactions = ["eth_sendTransaction", "eth_sendTransaction"];
+    expect(visitor.wallet.signed()).toEqual(["eth_signTypedData_v4", ...transactions]);
     // The figure follows the message by the time it takes to ask for it.
     await expect.poll(() => visitor.figure("Free credits"), { timeout: 60_000 }).toBe("100");
     expect(await chain.account(account.address)).toMatchObject({
       free: 100,
       escrowed: 0,
       operator: OPERATOR,
+      dailyLimit: 500,
     });
   });
 

@@ -2,18 +2,19 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link } from "react-router";
 import type { Address } from "viem";
+import { proposedDailyLimit } from "../../../protocol/money.ts";
 import type { AccountInfo } from "../../contract.ts";
 import { app } from "../data/app.ts";
 import { accountQuery, addressQuery } from "../data/queries.ts";
 import { History } from "../explorer/lists.tsx";
 import { readCredits } from "../ui/amount.ts";
-import { Button, Field, Form } from "../ui/controls.tsx";
-import { count, units, usdg } from "../ui/format.ts";
+import { Button, Field, Form, Switch } from "../ui/controls.tsx";
+import { count, credits, units, usdg } from "../ui/format.ts";
 import { Loaded } from "../ui/loaded.tsx";
 import { Card, Figure, Page } from "../ui/page.tsx";
 import { ActionStatus } from "../wallet/action-status.tsx";
 import { ConnectNotice } from "../wallet/connect.tsx";
-import { deposit, mintTestTokens, useTokenBalance, withdraw } from "../wallet/ledger.ts";
+import { deposit, mintTestTokens, setLimits, useTokenBalance, withdraw } from "../wallet/ledger.ts";
 import { OperatorNotice } from "../wallet/operator-notice.tsx";
 import { addressFault, ReceiverField } from "../wallet/receiver-field.tsx";
 import { useTransaction } from "../wallet/use-transaction.ts";
@@ -95,10 +96,15 @@ function DepositCard({ account, balance }: { account: AccountInfo; balance: bigi
   const { value, error } = readCredits(text, { least: app.minimum_deposit, most: MOST });
   const tooMuch = value !== null && affordable !== undefined && value > affordable;
   const switches = account.has_account && account.operator !== app.operator;
-  const costs = (credits: number) => `Costs ${usdg(credits)}: one signature, then one transaction.`;
+  // A wallet that has a limit keeps it.
+  const proposed = account.daily_limit === null ? proposedDailyLimit(account.free + (value ?? 0)) : null;
+  const [limited, setLimited] = useState(true);
+  const limits = proposed !== null && limited ? setLimits(proposed, account.frozen) : null;
+  const transactions = limits === null ? "one transaction" : "two transactions";
+  const costs = (credits: number) => `Costs ${usdg(credits)}: one signature, then ${transactions}.`;
   return (
     <Card title="Deposit">
-      <Form onSubmit={() => value !== null && send((sender) => deposit(sender, value))}>
+      <Form onSubmit={() => value !== null && send((sender) => deposit(sender, value, limits))}>
         <Field
           label="Credits to buy"
           name="deposit"
@@ -115,6 +121,14 @@ function DepositCard({ account, balance }: { account: AccountInfo; balance: bigi
                 : `${costs(value)}${switches ? " It also chooses this service." : ""}`
           }
         />
+        {proposed === null ? null : (
+          <Switch
+            label={`Spend at most ${credits(proposed)} a day`}
+            hint="Kept by the contract. It bounds what this service can take if its keys are stolen; you can change it in the settings."
+            checked={limited}
+            onChange={setLimited}
+          />
+        )}
         <Button type="submit" kind="primary" busy={busy} disabled={value === null || tooMuch || !connected}>
           Deposit
         </Button>

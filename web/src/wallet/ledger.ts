@@ -60,24 +60,25 @@ export async function mintTestTokens(sender: Sender, credits: number): Promise<v
 
 /**
  * Buys credits and chooses this service's operator: one signature (EIP-2612) and one transaction. A wallet that cannot sign permits
- * approves first, in a second one.
+ * approves first, in a second one. `limits`: what the wallet sets afterwards, in a transaction of its own.
  */
-export async function deposit(sender: Sender, credits: number): Promise<void> {
+export async function deposit(sender: Sender, credits: number, limits: ContractCall | null): Promise<void> {
   const { account, onProgress } = sender;
   await readyWallet(account);
   const request = { token: TOKEN.address, owner: account, spender: ESCROW.address, value: toUnits(credits) };
   const { signPermit } = await import("./permit.ts");
+  const after = limits === null ? [] : [{ ...limits, what: "Confirm the daily limit" }];
   const signed = await signPermit(request, () =>
-    onProgress({ step: "wallet", what: "Sign the permit in your wallet (1 of 2)" }),
+    onProgress({ step: "wallet", what: `Sign the permit in your wallet (1 of ${2 + after.length})` }),
   );
   const what = "Confirm the deposit";
   if (signed === null) {
     const call = escrowCall("deposit", credits, app.operator);
-    return await transact(sender, [approval(request), { ...call, what }]);
+    return await transact(sender, [approval(request), { ...call, what }, ...after]);
   }
   const { deadline, v, r, s } = signed;
   const call = escrowCall("depositWithPermit", credits, app.operator, deadline, v, r, s);
-  await transact(sender, [{ ...call, what }], { before: 1 });
+  await transact(sender, [{ ...call, what }, ...after], { before: 1 });
 }
 
 /** Most credits that a wallet puts up for a dispute of its own (`DISPUTE_BOND`). */
