@@ -1,7 +1,7 @@
 /**
  * The chain as gateway and worker read it: JSON-RPC through one or several nodes. This is the one place that deals with the limits and faults of
- * nodes. A call that changes nothing is asked again, a batch becomes as small as the node takes, and a node that is silent, behind or of another
- * chain is left out.
+ * nodes. A call that changes nothing is asked again, a batch becomes as small as the node takes, and a node that is silent, behind, on another fork
+ * or of another chain, or that contradicts itself, is left out.
  */
 import { type CustomTransport, custom } from "viem";
 import {
@@ -34,6 +34,13 @@ const BATCH_AGAIN_MS = 60_000;
 const COMPARE_MS = 2_000;
 const BEHIND_BLOCKS = 3;
 const BEHIND_LOOKS = 2;
+/** A node that is further behind than this says nothing of forks. */
+const SYNCING_BLOCKS = 64;
+/** A node that contradicted itself is left out for so long: its address leads to machines on different forks. */
+const CONTRADICTED_MS = 60_000;
+const LEFT_OUT = "a node is silent, behind, on a fork, contradicts itself or is of another chain: it is left out";
+/** So often a block is asked for again whose hash is another one than before: a reorganisation does not go back. */
+const CONTRADICTION_LOOKS = 3;
 
 /** Sending takes effect: whether it is repeated is for its caller to say. */
 const changes = (method: string): boolean => method.startsWith("eth_send");
@@ -62,8 +69,11 @@ class Source {
   readonly rpc: JsonRpc;
   readonly host: string;
   restsUntil = 0;
-  /** Looks in a row in which it was silent, or behind the best node. */
+  /** Looks in a row in which it was silent, behind the best node, or on another fork than most. */
   behind = 0;
+  /** A block that it told of at the last look. */
+  seen: { height: number; hash: string } | null = null;
+  contradictedAt = Number.NEGATIVE_INFINITY;
   /** Whether it last told of another chain. Silence does not take that back, the right chain does. */
   isOfOtherChain = false;
   mostCalls = Number.POSITIVE_INFINITY;
@@ -75,7 +85,36 @@ class Source {
   }
 
   get isLeftOut(): boolean {
-    return this.isOfOtherChain || this.behind >= BEHIND_LOOKS;
+    return this.isOfOtherChain || this.behind >= BEHIND_LOOKS || this.hasContradicted;
+  }
+
+  get hasContradicted(): boolean {
+    return performance.now() - this.contradictedAt < CONTRADICTED_MS;
+  }
+
+  /** Its hash of the block at a height; null where it has none, or does not answer. */
+  async hashAt(height: number): Promise<string | null> {
+    try {
+      const params = [`0x${height.toString(16)}`, false];
+      const block = await this.rpc.request<{ hash?: string } | null>("eth_getBlockByNumber", params, COMPARE_MS);
+      return block?.hash ?? null;
+    } catch {
+      return null;
+    }
+  }
+
+  /** Whether it has two blocks of one height by turns, as two machines on different forks behind one address do. */
+  async contradictsItself(): Promise<boolean> {
+    const { seen } = this;
+    if (seen === null) return false;
+    let differed = false;
+    for (let looks = 0; looks <= CONTRADICTION_LOOKS; looks++) {
+      const hash = await this.hashAt(seen.height);
+      if (hash === seen.hash) return differed;
+      // A machine that is behind may not have the block yet.
+      if (hash !== null) differed = true;
+    }
+    return false;
   }
 }
 
@@ -91,7 +130,7 @@ export class ChainNode {
     this.#log = log;
   }
 
-  /** Compares several nodes from now on: one that is behind the others, or of another chain than `chainId`, is left out. */
+  /** Compares several nodes from now on. One that is silent, behind, on a fork, contradicts itself, or is not of `chainId`, is left out. */
   watch(chainId: number): void {
     if (this.#sources.length < 2) return;
     this.#timer = setInterval(() => void this.compare(chainId), COMPARE_MS).unref();
@@ -142,43 +181,46 @@ export class ChainNode {
     );
   }
 
-  /** Asks all nodes for their newest block and their chain, and decides which of them are left out. */
+  /** Asks all nodes for their newest block, their chain and their fork, and decides which of them are left out. */
   async compare(chainId: number): Promise<void> {
-    const silent = Number.NEGATIVE_INFINITY;
-    const looks = await Promise.all(
-      this.#sources.map(async ({ rpc }) => {
-        try {
-          const [id, block] = await Promise.all([
-            rpc.request<string>("eth_chainId", [], COMPARE_MS),
-            rpc.request<string>("eth_blockNumber", [], COMPARE_MS),
-          ]);
-          const isOfOtherChain = Number(id) !== chainId;
-          return { isOfOtherChain, block: isOfOtherChain ? silent : Number(block) };
-        } catch {
-          return { isOfOtherChain: null, block: silent };
-        }
-      }),
-    );
-    const best = Math.max(...looks.map(({ block }) => block));
+    const looks = await Promise.all(this.#sources.map((source) => lookAt(source, chainId)));
+    const blocks = looks.map(({ block }) => block);
+    const near = blocks.filter((block) => block > Math.max(...blocks) - SYNCING_BLOCKS);
+    const height = Math.max(0, Math.min(...near) - BEHIND_BLOCKS);
+    const ofThose = <T>(ask: (source: Source) => Promise<T>) =>
+      Promise.all(this.#sources.map((source, index) => (blocks[index] === SILENT ? null : ask(source))));
+    const hashes = await ofThose((source) => source.hashAt(height));
+    const contradictions = await ofThose((source) => source.contradictsItself());
+    const wereLeftOut = this.#sources.map(({ isLeftOut }) => isLeftOut);
     for (const [index, source] of this.#sources.entries()) {
-      const wasLeftOut = source.isLeftOut;
-      const { isOfOtherChain, block } = looks[index] as (typeof looks)[number];
+      if (contradictions[index]) source.contradictedAt = performance.now();
+      const hash = hashes[index] ?? null;
+      source.seen = hash === null ? null : { height, hash };
+    }
+    // One that contradicts itself has no say in which fork is the chain.
+    const chosen = commonest(hashes.filter((_, index) => !this.#sources[index]?.hasContradicted));
+    const isOnFork = hashes.map((hash) => hash !== null && chosen !== null && hash !== chosen);
+    const best = Math.max(...blocks.map((block, index) => (isOnFork[index] ? SILENT : block)));
+    for (const [index, source] of this.#sources.entries()) {
+      const wasLeftOut = wereLeftOut[index];
+      const { isOfOtherChain, block } = looks[index] as Look;
       source.isOfOtherChain = isOfOtherChain ?? source.isOfOtherChain;
-      source.behind = block < best - BEHIND_BLOCKS ? source.behind + 1 : 0;
-      const told = { node: source.host, block, best, isOfOtherChain: source.isOfOtherChain };
-      if (source.isLeftOut && !wasLeftOut)
-        this.#log?.warn(told, "a node is silent, behind or of another chain: it is left out");
-      if (!source.isLeftOut && wasLeftOut) this.#log?.info(told, "a node has caught up: it is asked again");
+      source.behind = isOnFork[index] || block < best - BEHIND_BLOCKS ? source.behind + 1 : 0;
+      const [onFork, contradictsItself] = [isOnFork[index], contradictions[index]];
+      const told = { node: source.host, block, best, isOfOtherChain: source.isOfOtherChain, onFork, contradictsItself };
+      if (source.isLeftOut && !wasLeftOut) this.#log?.warn(told, LEFT_OUT);
+      if (!source.isLeftOut && wasLeftOut) this.#log?.info(told, "a node is as the others again: it is asked again");
     }
   }
 
   /**
-   * The node to ask now: the first that is not left out and does not rest. If all of these rest, it is the one whose rest ends first. The best
-   * node of this chain is never left out, so there is none only where every node is of another chain, whose answers must not be used.
+   * The node to ask now: the first that is not left out and does not rest. If all of these rest, it is the one whose rest ends first. Where every
+   * node is left out, one that is of this chain is asked all the same; answers of another chain must not be used.
    */
   #pick(method: string): Source {
     const now = performance.now();
-    const usable = this.#sources.filter((source) => !source.isLeftOut);
+    const sound = this.#sources.filter((source) => !source.isLeftOut);
+    const usable = sound.length > 0 ? sound : this.#sources.filter(({ isOfOtherChain }) => !isOfOtherChain);
     const picked =
       usable.find(({ restsUntil }) => restsUntil <= now) ?? usable.toSorted((a, b) => a.restsUntil - b.restsUntil)[0];
     if (picked !== undefined) return picked;
@@ -207,6 +249,31 @@ export class ChainNode {
       }
     }
   }
+}
+
+/** Block of a node that did not answer, or is of another chain. */
+const SILENT = Number.NEGATIVE_INFINITY;
+type Look = { isOfOtherChain: boolean | null; block: number };
+
+/** What a node says of its chain and its newest block; its chain is null where it does not answer. */
+async function lookAt({ rpc }: Source, chainId: number): Promise<Look> {
+  try {
+    const [id, block] = await Promise.all([
+      rpc.request<string>("eth_chainId", [], COMPARE_MS),
+      rpc.request<string>("eth_blockNumber", [], COMPARE_MS),
+    ]);
+    const isOfOtherChain = Number(id) !== chainId;
+    return { isOfOtherChain, block: isOfOtherChain ? SILENT : Number(block) };
+  } catch {
+    return { isOfOtherChain: null, block: SILENT };
+  }
+}
+
+/** The hash that most nodes have; of several such, the first node's. */
+function commonest(hashes: readonly (string | null)[]): string | null {
+  const count = (hash: string): number => hashes.filter((one) => one === hash).length;
+  const told = hashes.filter((hash) => hash !== null);
+  return told.reduce<string | null>((most, hash) => (most === null || count(hash) > count(most) ? hash : most), null);
 }
 
 /** Pauses before the next tries; none for an error that would come again. */

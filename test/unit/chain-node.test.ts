@@ -17,11 +17,16 @@ type Reply = { status?: number; body?: unknown } | "drop";
 async function startNode({
   block = 10,
   chainId = 1,
+  hashAt = (number: number, _asked: number): string | null => `0x${number}`,
   refuse = (_calls: Call[], _asked: number): Reply | null | Promise<Reply> => null,
 } = {}) {
-  const node = { url: "", block, chainId, refuse, asked: [] as Call[][] };
+  const node = { url: "", block, chainId, hashAt, refuse, asked: [] as Call[][] };
   const result = ({ id, method, params }: Call) => {
     if (method === "eth_chainId") return { id, result: `0x${node.chainId.toString(16)}` };
+    if (method === "eth_getBlockByNumber") {
+      const hash = node.hashAt(Number(params[0]), node.asked.length);
+      return { id, result: hash === null ? null : { hash } };
+    }
     return { id, result: method === "eth_blockNumber" ? `0x${node.block.toString(16)}` : [method, ...params] };
   };
   const server = createServer(async (request, response) => {
@@ -117,11 +122,22 @@ describe("a call", () => {
     ["429", { status: 429, body: { error: "rate limit exceeded" } }],
     ["503", { status: 503, body: "<html>" }],
     ["the code for it", { body: { id: 1, error: { code: -32_005, message: "Too Many Requests" } } }],
+    ["an internal error", { body: { id: 1, error: { code: -32_603, message: "Internal error" } } }],
+    ["a text for an error", { body: { id: 1, error: "upstream timed out" } }],
     ["a closed connection", "drop" as const],
   ])("that is refused with %s is asked again", async (_, reply) => {
     const node = await startNode({ refuse: (_calls, asked) => (asked <= 2 ? reply : null) });
     expect(await new ChainNode([node.url]).request("eth_call", [7])).toEqual(["eth_call", 7]);
     expect(node.asked).toHaveLength(3);
+  });
+
+  it("of a contract that is answered with nothing is asked again, once: the node may lack the state", async () => {
+    const empty = ([call]: Call[]) => ({ body: { id: call?.id, result: "0x" } });
+    const node = await startNode({ refuse: (asked, count) => (count === 1 ? empty(asked) : null) });
+    expect(await new ChainNode([node.url]).request("eth_call", [7])).toEqual(["eth_call", 7]);
+    const codeless = await startNode({ refuse: empty });
+    expect(await new ChainNode([codeless.url]).request("eth_call", [7])).toBe("0x");
+    expect(codeless.asked).toHaveLength(2);
   });
 
   it("that takes effect is asked once: its caller decides", async () => {
@@ -154,21 +170,58 @@ describe("several nodes", () => {
   it.each([
     ["behind the others", { block: 5 }],
     ["of another chain", { chainId: 2 }],
+    ["syncing, and far behind", { block: 0 }],
+    ["on another fork", { hashAt: (number: number) => `0xf${number}` }],
+    ["ahead on another fork", { block: 40, hashAt: (number: number) => `0xf${number}` }],
   ])("one that is %s is left out, which is said, until it is not", async (_, fault) => {
-    const [bad, good] = [await startNode(fault), await startNode()];
+    const [bad, good, other] = [await startNode(fault), await startNode(), await startNode()];
     const said: string[] = [];
     const note = (_fields: object, message: string) => void said.push(message);
-    const chain = new ChainNode([bad.url, good.url], { warn: note, info: note });
+    const chain = new ChainNode([bad.url, good.url, other.url], { warn: note, info: note });
     await chain.compare(1);
     await chain.compare(1);
     bad.asked = [];
     await chain.request("eth_call", [1]);
     expect(bad.asked).toEqual([]);
-    Object.assign(bad, { block: 10, chainId: 1 });
+    Object.assign(bad, { block: 10, chainId: 1, hashAt: good.hashAt });
     await chain.compare(1);
     await chain.request("eth_call", [1]);
     expect(bad.asked.flat().map(({ method }) => method)).toContain("eth_call");
     expect(said).toEqual([expect.stringContaining("left out"), expect.stringContaining("asked again")]);
+  });
+
+  it("one that has two blocks of one height by turns is left out: its machines are on different forks", async () => {
+    const byTurns = (number: number, asked: number) => `0x${asked % 3 === 0 ? "f" : ""}${number}`;
+    const [bad, good] = [await startNode({ hashAt: byTurns }), await startNode()];
+    const said: object[] = [];
+    const chain = new ChainNode([bad.url, good.url], { warn: (fields) => void said.push(fields), info: () => {} });
+    // Its own fork may be taken for the chain for some looks.
+    for (let looks = 0; looks < 8; looks++) await chain.compare(1);
+    expect(said).toContainEqual(expect.objectContaining({ contradictsItself: true }));
+    bad.asked = [];
+    await chain.request("eth_call", [1]);
+    expect(bad.asked).toEqual([]);
+  });
+
+  it.each([
+    [
+      "a reorganisation, which does not go back",
+      (number: number, asked: number) => `0x${asked < 4 ? "a" : "b"}${number}`,
+    ],
+    ["a machine that lacks the newest block", (number: number, asked: number) => (asked % 2 ? null : `0x${number}`)],
+  ])("%s is no contradiction", async (_, hashAt) => {
+    const [node, other] = [await startNode({ hashAt }), await startNode({ block: 0 })];
+    const said: object[] = [];
+    const chain = new ChainNode([node.url, other.url], { warn: (fields) => void said.push(fields), info: () => {} });
+    for (let looks = 0; looks < 4; looks++) await chain.compare(1);
+    expect(said).toEqual([expect.objectContaining({ block: 0, contradictsItself: false })]);
+  });
+
+  it("where the only sound one is of another chain, one that is behind is asked all the same", async () => {
+    const [behind, other] = [await startNode({ block: 0 }), await startNode({ chainId: 2 })];
+    const chain = new ChainNode([behind.url, other.url]);
+    await chain.compare(1);
+    expect(await chain.request("eth_call", [1])).toEqual(["eth_call", 1]);
   });
 
   it("one of another chain is not asked while the others are silent, until it is of this one", async () => {
