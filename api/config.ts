@@ -2,14 +2,9 @@ import { readFileSync } from "node:fs";
 import { isAddress, isHex } from "viem";
 import { z } from "zod";
 import { DEV_CHAIN_ID, type Deployment, parseDeployment } from "../protocol/deployment.ts";
-import { NODE_URL_HELP } from "../shared/node-url.ts";
-import { count, databaseUrl, nodeUrl, port, readSettings } from "../shared/settings.ts";
+import { count, databaseUrl, list, nodeUrl, nodeUrls, port, readSettings } from "../shared/settings.ts";
 import { type EndpointPolicy, parseNetworks } from "./outbound/address.ts";
 
-const list = z
-  .string()
-  .default("")
-  .transform((text) => text.split(",").filter((one) => one !== ""));
 const key = z.custom<`0x${string}`>((v) => isHex(v) && v.length === 66, "must be 0x and 64 hex digits");
 const MASTER_KEY = /^[0-9a-fA-F]{64}$/;
 const delays = z
@@ -46,12 +41,7 @@ export const configSchema = z.object({
   API_HOST: z.string().default("127.0.0.1").describe("address to listen on"),
   DATABASE_URL: databaseUrl.describe("PostgreSQL, a direct connection. Secret"),
   RPC_URL: node.describe("JSON-RPC of the chain; special characters of a password as `%40`. Secret"),
-  RPC_URLS: list
-    .refine(
-      (all) => all.every((one) => node.safeParse(one).success),
-      `must be http(s) URLs, comma separated: ${NODE_URL_HELP}`,
-    )
-    .describe("more nodes of the chain, comma separated: asked while the first is silent or behind. Secret"),
+  RPC_URLS: nodeUrls,
   DEPLOYMENT_FILE: z.string().min(1).describe("written by `scripts/deploy.ts`"),
   GATEWAY_PRIVATE_KEY: key.describe("signs transactions and assignments, one process for each key. Secret"),
   MASTER_KEY: z

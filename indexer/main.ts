@@ -8,11 +8,14 @@ import { fileURLToPath } from "node:url";
 import type pg from "pg";
 import type { PublicClient } from "viem";
 import { INDEX_SCHEMA } from "../protocol/index-schema.ts";
+import { ChainNode } from "../shared/chain-node.ts";
+import { nodeAddress, nodeHost } from "../shared/node-url.ts";
 import { keepCompiled, outliveLostOutput } from "../shared/process.ts";
 import { redactOutput } from "../shared/redact.ts";
-import { authorizeRequests, type Environment, hiding, LaunchError, readEnvironment } from "./launch/environment.ts";
+import { type Environment, hiding, LaunchError, readEnvironment } from "./launch/environment.ts";
 import { startHeadFeed } from "./launch/head-feed.ts";
 import { withLogRanges } from "./launch/log-ranges.ts";
+import { throughNodes } from "./launch/node-fetch.ts";
 import {
   buildSchema,
   connect,
@@ -47,11 +50,13 @@ async function main(): Promise<void> {
   requirePatchedPonder();
   const environment = readEnvironment(process.env);
   redactOutput(hiding(environment));
+  const { deployment, rpcUrls } = environment;
+  const say = (fields: object, message: string) => log(`${message}: ${JSON.stringify(fields)}`);
+  const nodes = new ChainNode(rpcUrls, { warn: say, info: say });
+  const { url } = nodeAddress(rpcUrls[0] as string);
   // ponder.config.ts reads it.
-  const url = authorizeRequests(environment.rpcUrl);
   process.env.RPC_URL = url;
-  globalThis.fetch = withLogRanges(url, environment.logBlocks, globalThis.fetch);
-  const { deployment } = environment;
+  globalThis.fetch = withLogRanges(url, environment.logBlocks, throughNodes(url, nodes, globalThis.fetch));
   await requireFreePort(environment);
   const schema = buildSchema(deployment);
   const client = await connect(environment.databaseUrl).catch((error: Error) => {
@@ -61,7 +66,8 @@ async function main(): Promise<void> {
   // Without the connection the lock is gone, and another process may start to write.
   client.once("error", () => stopToStartAgain("lost the connection to PostgreSQL, and with it the lock on the schema"));
 
-  const chain = await openChain(environment.rpcUrl, deployment, log);
+  const chain = await openChain(nodes, nodeHost(url), deployment, log);
+  nodes.watch(deployment.chainId);
   const reason = await contradiction(client, chain, { chainId: deployment.chainId, log });
   if (reason !== null) {
     log(

@@ -15,6 +15,18 @@ export const databaseUrl = z
   );
 /** Which of the protocols a node's URL may have. */
 export const nodeUrl = (protocol: RegExp) => z.url({ protocol }).refine(isNodeUrl, NODE_URL_HELP);
+/** Texts that are separated by commas. */
+export const list = z
+  .string()
+  .default("")
+  .transform((text) => text.split(",").filter((one) => one !== ""));
+/** More nodes of the chain than one. */
+export const nodeUrls = list
+  .refine(
+    (all) => all.every((one) => nodeUrl(/^https?$/).safeParse(one).success),
+    `must be http(s) URLs, comma separated: ${NODE_URL_HELP}`,
+  )
+  .describe("more nodes of the chain, comma separated: asked while the first is silent or behind. Secret");
 
 /**
  * Reads a program's settings from the environment; an empty variable is none. Throws one message that names every wrong variable, and never

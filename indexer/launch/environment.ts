@@ -2,9 +2,8 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { z } from "zod";
 import { type Deployment, parseDeployment } from "../../protocol/deployment.ts";
-import { nodeAddress } from "../../shared/node-url.ts";
 import { type Redact, redactor, secretsOfDatabaseUrl, secretsOfUrl } from "../../shared/redact.ts";
-import { count, databaseUrl, nodeUrl, port, readSettings } from "../../shared/settings.ts";
+import { count, databaseUrl, nodeUrl, nodeUrls, port, readSettings } from "../../shared/settings.ts";
 
 /** Something that a person has to put right; printed without a stack. */
 export class LaunchError extends Error {}
@@ -15,6 +14,7 @@ const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal"] as const
 export const settingsSchema = z.object({
   DATABASE_URL: databaseUrl.describe("PostgreSQL, as the gateway has it. Secret"),
   RPC_URL: nodeUrl(/^https?$/).describe("JSON-RPC of the chain, as the gateway has it. Secret"),
+  RPC_URLS: nodeUrls,
   WS_URL: nodeUrl(/^wss?$/)
     .optional()
     .describe("the node's WebSocket; without it the node is polled. Secret"),
@@ -43,7 +43,7 @@ export function readEnvironment(env: NodeJS.ProcessEnv) {
   env.INDEXER_RPC_PER_SECOND = String(settings.INDEXER_RPC_PER_SECOND);
   return {
     databaseUrl: settings.DATABASE_URL,
-    rpcUrl: settings.RPC_URL,
+    rpcUrls: [settings.RPC_URL, ...settings.RPC_URLS],
     wsUrl: settings.WS_URL,
     pollMs: settings.INDEXER_POLL_MS,
     host: settings.INDEXER_HOST,
@@ -72,27 +72,14 @@ function readDeployment(file: string): Deployment {
   return parseDeployment(text, file);
 }
 
-/**
- * Makes Ponder's requests to the node say the user and password of RPC_URL: it asks with `fetch`, which refuses a URL that has them. Returns
- * the URL that Ponder may have.
- */
-export function authorizeRequests(rpcUrl: string): string {
-  const { url, headers } = nodeAddress(rpcUrl);
-  if (Object.keys(headers).length === 0) return rpcUrl;
-  const plain = globalThis.fetch;
-  globalThis.fetch = (input, init) => {
-    if (input instanceof Request && input.url === url) {
-      for (const [name, value] of Object.entries(headers)) input.headers.set(name, value);
-    }
-    return plain(input, init);
-  };
-  return url;
-}
-
 /** What must not be read in the log of the indexer. */
-export const hiding = ({ rpcUrl, wsUrl, databaseUrl }: Pick<Environment, "rpcUrl" | "wsUrl" | "databaseUrl">): Redact =>
+export const hiding = ({
+  rpcUrls,
+  wsUrl,
+  databaseUrl,
+}: Pick<Environment, "rpcUrls" | "wsUrl" | "databaseUrl">): Redact =>
   redactor([
-    ...secretsOfUrl(rpcUrl, "RPC_URL"),
+    ...rpcUrls.flatMap((url) => secretsOfUrl(url, "RPC_URL")),
     ...secretsOfUrl(wsUrl, "WS_URL"),
     ...secretsOfDatabaseUrl(databaseUrl, "DATABASE_URL"),
   ]);

@@ -10,7 +10,7 @@ import pg from "pg";
 import { createPublicClient, type PublicClient } from "viem";
 import type { Deployment } from "../../protocol/deployment.ts";
 import { INDEX_BUILD_PREFIX, INDEX_SCHEMA } from "../../protocol/index-schema.ts";
-import { nodeTransport } from "../../shared/node-transport.ts";
+import { type ChainNode, transportOf } from "../../shared/chain-node.ts";
 import { LaunchError } from "./environment.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
@@ -184,9 +184,14 @@ export async function finalityOf(chainId: number): Promise<number> {
 
 const PATIENCE_MS = 3_000;
 
-/** Connects to the node and checks that it serves the chain of the deployment. */
-export async function openChain(rpcUrl: string, deployment: Deployment, log: Log): Promise<PublicClient> {
-  const chain = createPublicClient({ transport: nodeTransport(rpcUrl, { retryCount: 1, timeout: 5_000 }) });
+/** Connects to the nodes, the first of which is at `host`, and checks that they serve the chain of the deployment. */
+export async function openChain(
+  nodes: ChainNode,
+  host: string,
+  deployment: Deployment,
+  log: Log,
+): Promise<PublicClient> {
+  const chain = createPublicClient({ transport: transportOf(nodes, 5_000) });
   const { chainId, startBlock, startBlockHash } = deployment;
   for (let attempt = 0; ; attempt += 1) {
     try {
@@ -197,10 +202,8 @@ export async function openChain(rpcUrl: string, deployment: Deployment, log: Log
     } catch (error) {
       if (error instanceof LaunchError) throw error;
       if (attempt === 20)
-        throw new LaunchError(
-          `no node answers at RPC_URL (${new URL(rpcUrl).host}): start the chain, or correct RPC_URL`,
-        );
-      if (attempt === 0) log(`waiting for the node at ${new URL(rpcUrl).host}`);
+        throw new LaunchError(`no node answers at RPC_URL (${host}): start the chain, or correct RPC_URL`);
+      if (attempt === 0) log(`waiting for the node at ${host}`);
       await sleep(500);
     }
   }

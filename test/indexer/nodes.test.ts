@@ -22,7 +22,7 @@ const { WebSocketServer } = createRequire(import.meta.resolve("ponder"))("ws") a
   WebSocketServer: new (options: { host: string; port: number }) => Server;
 };
 
-const { infura, besu } = NODE_PROFILES;
+const { geth, infura, besu } = NODE_PROFILES;
 const refused = (message: string, code: number) => ({ code, message });
 const profiles: NodeProfile[] = [
   { ...infura, logs: { blocks: 20, results: 10_000, refused: refused("range 21 exceeds limit of 20", -32_602) } },
@@ -31,6 +31,7 @@ const profiles: NodeProfile[] = [
 
 let stage: Stage;
 let proxy: NodeProxy | undefined;
+let other: NodeProxy | undefined;
 let server: Server;
 
 beforeAll(async () => {
@@ -53,23 +54,50 @@ beforeAll(async () => {
 afterAll(async () => {
   await stage?.close();
   proxy?.close();
+  other?.close();
   for (const client of server.clients) client.terminate();
   server.close();
 });
 
 it.each(profiles)("is ready behind a node like $name, whatever that says, and stays current", async (profile) => {
   proxy = await NodeProxy.open(stage.chain.url, { ...profile, limited: null });
+  proxy.faults = { nullLogs: true };
   const wsUrl = `ws://127.0.0.1:${server.address().port}`;
   const indexer = await stage.launchIndexer({ rpcUrl: proxy.url, wsUrl });
   await indexer.ready();
   await stage.caughtUp();
   expect(proxy.count("refused range")).toBeGreaterThan(0);
+  expect(proxy.count("nullLogs")).toBeGreaterThan(0);
   const before = (await listEvents(stage.pool)).length;
   expect(before).toBeGreaterThan(5);
   await new Promise((resolve) => setTimeout(resolve, 2_000));
   await stage.world.deposit(500);
   await stage.caughtUp();
   expect((await listEvents(stage.pool)).length).toBeGreaterThan(before);
+  await indexer.stop("SIGINT");
+  await stage.dropIndex();
+});
+
+function syncs(node: NodeProxy): void {
+  node.profile = { ...geth, behind: { share: 1, blocks: 100 } };
+}
+
+it.each([
+  ["is away", (node: NodeProxy) => node.close()],
+  ["syncs, far behind", syncs],
+])("goes on with the other node while the first %s", async (_, fault) => {
+  proxy = await NodeProxy.open(stage.chain.url, geth);
+  other = await NodeProxy.open(stage.chain.url, geth);
+  const indexer = await stage.launchIndexer({ rpcUrl: proxy.url, rpcUrls: [other.url], wsUrl: "" });
+  await indexer.ready();
+  await stage.caughtUp();
+  const before = (await listEvents(stage.pool)).length;
+  fault(proxy);
+  await stage.world.deposit(500);
+  await stage.caughtUp();
+  expect((await listEvents(stage.pool)).length).toBeGreaterThan(before);
+  expect(other.count("eth_getLogs")).toBeGreaterThan(0);
+  await indexer.part.until(async () => indexer.log.includes("it is left out"));
   await indexer.stop("SIGINT");
   await stage.dropIndex();
 });

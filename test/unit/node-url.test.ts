@@ -2,7 +2,8 @@
 import { createPublicClient } from "viem";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { connectRpc } from "../../api/chain/rpc.ts";
-import { authorizeRequests } from "../../indexer/launch/environment.ts";
+import { throughNodes } from "../../indexer/launch/node-fetch.ts";
+import { ChainNode } from "../../shared/chain-node.ts";
 import { JsonRpc } from "../../shared/json-rpc.ts";
 import { nodeTransport } from "../../shared/node-transport.ts";
 import { nodeAddress } from "../../shared/node-url.ts";
@@ -38,18 +39,14 @@ describe("a node behind a user and a password answers", () => {
   });
 
   it("the indexer's requests, and nobody else gets the password", async () => {
-    const plain = globalThis.fetch;
     const other = await startGuardedNode(async () => "null");
-    try {
-      const url = authorizeRequests(node.url);
-      const ask = (where: string) => fetch(new Request(where, { method: "POST", body: '{"id":1}' }));
-      expect(url).not.toContain("@");
-      expect(await (await ask(url)).json()).toMatchObject({ result: "0x7a69" });
-      expect((await ask(url.replace(new URL(url).port, new URL(other.url).port))).status).toBe(401);
-    } finally {
-      globalThis.fetch = plain;
-      await other.stop();
-    }
+    const { url } = nodeAddress(node.url);
+    const through = throughNodes(url, new ChainNode([node.url]), fetch);
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 7, method: "eth_chainId", params: [] });
+    const ask = (where: string) => through(new Request(where, { method: "POST", body }));
+    expect(await (await ask(url)).json()).toEqual({ jsonrpc: "2.0", id: 7, result: "0x7a69" });
+    expect((await ask(url.replace(new URL(url).port, new URL(other.url).port))).status).toBe(401);
+    await other.stop();
   });
 });
 

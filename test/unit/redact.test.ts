@@ -117,7 +117,9 @@ it("the indexer hides what it and Ponder print, text or not", () => {
   };
   const rpcUrl = `https://node.example.com/v3/${KEY}`;
   const wsUrl = "wss://:another-key@node.example.com";
-  redactOutput(hidingIndexer({ rpcUrl, wsUrl, databaseUrl: "postgres://u:long-password@h/db" }), [stream as never]);
+  redactOutput(hidingIndexer({ rpcUrls: [rpcUrl], wsUrl, databaseUrl: "postgres://u:long-password@h/db" }), [
+    stream as never,
+  ]);
   const bytes = new Uint8Array([1, 2]);
   stream.write(`indexer: no answer from ${rpcUrl} or ${wsUrl}; long-password\n`);
   stream.write(bytes);

@@ -1,7 +1,14 @@
 import { freePort } from "../../../scripts/dev/ports.ts";
 import { Part, ROOT } from "../../support/processes.ts";
 
-type IndexerSettings = { databaseUrl: string; rpcUrl: string; wsUrl?: string; deploymentFile: string };
+type IndexerSettings = {
+  databaseUrl: string;
+  rpcUrl: string;
+  /** More nodes. */
+  rpcUrls?: string[] | undefined;
+  wsUrl?: string;
+  deploymentFile: string;
+};
 
 /** `node indexer/main.ts` as the local stack runs it. */
 export class Indexer {
@@ -19,6 +26,7 @@ export class Indexer {
       ...process.env,
       DATABASE_URL: settings.databaseUrl,
       RPC_URL: settings.rpcUrl,
+      RPC_URLS: (settings.rpcUrls ?? []).join(","),
       WS_URL: settings.wsUrl ?? "",
       DEPLOYMENT_FILE: settings.deploymentFile,
       INDEXER_PORT: String(port),

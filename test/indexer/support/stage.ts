@@ -46,10 +46,11 @@ export class Stage {
   }
 
   /** Starts an indexer without waiting for it; `node`: another way to the chain. */
-  async launchIndexer(node: { rpcUrl: string; wsUrl: string } | null = null): Promise<Indexer> {
+  async launchIndexer(node: { rpcUrl: string; rpcUrls?: string[]; wsUrl: string } | null = null): Promise<Indexer> {
     const indexer = await Indexer.launch({
       databaseUrl: this.databaseUrl,
       rpcUrl: node?.rpcUrl ?? this.chain.url,
+      rpcUrls: node?.rpcUrls,
       wsUrl: node?.wsUrl ?? this.chain.ws,
       deploymentFile: join(this.folder, "deployment.json"),
     });
