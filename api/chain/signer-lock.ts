@@ -10,8 +10,8 @@ import { type Address, keccak256, stringToBytes } from "viem";
 const RETAKE_MS = 1_000;
 /** Longer than a process needs to take its lock again, once the database is back. */
 const OTHERS_MS = 8_000;
-/** Looks at another signer's lock that are further apart say nothing of the time between them. */
-const LOOKS_APART_MS = 30_000;
+/** Another signer's lock is looked at so often in that time. */
+const LOOKS = 8;
 const TIMEOUT_MS = 5_000;
 /** Both ends notice within 15 s that the other machine is gone: then the lock is lost here, and free there. */
 const KEEPALIVE = { idleSeconds: 5, probes: 10 };
@@ -83,8 +83,6 @@ export class SignerLock {
   /** When the lock was last taken again, ms since the epoch, and how often it was. */
   #retakenAt = 0;
   #terms = 0;
-  /** Signers whose locks were free at the last look, since when, and when that was, ms since the epoch. */
-  readonly #free = new Map<Address, { since: number; seenAt: number }>();
 
   private constructor(lock: HeldSigner, take: () => Promise<HeldSigner | null>, logger: Logger) {
     this.#lock = lock;
@@ -111,21 +109,17 @@ export class SignerLock {
   }
 
   /**
-   * Those of the signers that no process uses any more: their locks were free at every look for some seconds. A process that lost its connection to
-   * the database takes its lock again, and what took this process's lock a moment ago took the others' as well.
+   * Those of the signers that no process uses any more: their locks are free at each look of eight seconds. A process that lost its connection to the
+   * database takes its lock again, and what took this process's lock a moment ago took the others' as well.
    */
   async left(signers: readonly Address[]): Promise<Address[]> {
-    if (signers.length === 0 || !this.held || Date.now() - this.#retakenAt < OTHERS_MS) return [];
-    const free = new Set(await this.#lock.free(signers));
-    const now = Date.now();
-    return signers.filter((signer) => {
-      const before = this.#free.get(signer);
-      if (!free.has(signer)) this.#free.delete(signer);
-      if (!free.has(signer)) return false;
-      const since = before !== undefined && now - before.seenAt < LOOKS_APART_MS ? before.since : now;
-      this.#free.set(signer, { since, seenAt: now });
-      return now - since >= OTHERS_MS;
-    });
+    let left = [...signers];
+    for (let looks = 0; looks <= LOOKS && left.length > 0; looks++) {
+      if (looks > 0) await new Promise((resolve) => setTimeout(resolve, OTHERS_MS / LOOKS));
+      if (!this.held || Date.now() - this.#retakenAt < OTHERS_MS) return [];
+      left = await this.#lock.free(left);
+    }
+    return left;
   }
 
   async release(): Promise<void> {
