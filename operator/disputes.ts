@@ -40,7 +40,7 @@ export const disputes: Group = (program, { show, send }) => {
     );
   group
     .command("reject")
-    .description("arbiter: rejects several at once, all or none")
+    .description("arbiter: rejects several at once; those that have ended are passed over")
     .argument("<job id...>", "the disputed jobs", jobIds)
     .action(send(({ panel }, ids) => rejection(panel, ids, `the disputes of ${ids.map(toApiJobId).join(", ")}`)));
   group
