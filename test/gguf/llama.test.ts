@@ -150,11 +150,13 @@ describe("a server that ends in mid-answer", () => {
       const slots = `${server.baseUrl.replace("/v1", "")}/slots`;
       const isBusy = async () =>
         ((await (await fetch(slots)).json()) as { is_processing: boolean }[])[0]?.is_processing;
+      // A stream has begun when its headers are there. Before that, the server's end is an answer with an error.
+      if (stream) expect((await response).status).toBe(200);
       await eventually(isBusy, (busy) => busy === true);
       await server.kill();
       if (stream) {
         const events = await readStream(await response);
-        // A stream that had begun ends with an error, and without `[DONE]` as a good one has it.
+        // It ends with an error, and without `[DONE]` as a good one has it.
         expect(
           (JSON.parse(events.findLast((event) => event !== "[DONE]") as string) as Chunk).error?.code,
         ).toBeDefined();
