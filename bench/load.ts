@@ -5,8 +5,9 @@ export type Target = { name: string; url: string; headers: () => Record<string, 
 
 /** One answered request, times in milliseconds. */
 export type Sample = {
+  /** 0 where the connection broke. */
   status: number;
-  /** Of the error in the body; null where there is none. */
+  /** Of the error in the body, or of the connection; null where there is none. */
   code: string | null;
   /** To the first byte of the answer's body. */
   first: number;
@@ -58,22 +59,29 @@ async function once(target: Target, stream: boolean, agent: Agent): Promise<Samp
     messages: [{ role: "user", content: "Count to twelve, then to seven, then stop." }],
   });
   const startedAt = performance.now();
-  const response = await request(`${target.url}/v1/chat/completions`, {
-    method: "POST",
-    headers: { "content-type": "application/json", ...target.headers() },
-    body,
-    dispatcher: agent,
-  });
   let first = Number.NaN;
-  const pieces: Buffer[] = [];
-  for await (const piece of response.body) {
-    if (Number.isNaN(first)) first = performance.now() - startedAt;
-    if (response.statusCode !== 200) pieces.push(piece);
+  try {
+    const response = await request(`${target.url}/v1/chat/completions`, {
+      method: "POST",
+      headers: { "content-type": "application/json", ...target.headers() },
+      body,
+      dispatcher: agent,
+    });
+    const pieces: Buffer[] = [];
+    for await (const piece of response.body) {
+      if (Number.isNaN(first)) first = performance.now() - startedAt;
+      if (response.statusCode !== 200) pieces.push(piece);
+    }
+    const total = performance.now() - startedAt;
+    const { statusCode: status, headers } = response;
+    const code = status === 200 ? null : codeOf(Buffer.concat(pieces).toString("utf8"));
+    const stages = stagesOf(headers["server-timing"]);
+    return { status, code, first, total, stages, chain: stages["lock"] ?? 0 };
+  } catch (error) {
+    // A connection that breaks is a failed request of the measured service, not the end of the measurement.
+    const code = String(Object(error).code ?? error);
+    return { status: 0, code, first, total: performance.now() - startedAt, stages: {}, chain: 0 };
   }
-  const total = performance.now() - startedAt;
-  const code = response.statusCode === 200 ? null : codeOf(Buffer.concat(pieces).toString("utf8"));
-  const stages = stagesOf(response.headers["server-timing"]);
-  return { status: response.statusCode, code, first, total, stages, chain: stages["lock"] ?? 0 };
 }
 
 function codeOf(body: string): string {

@@ -110,7 +110,7 @@ export class PlaceQueue {
 
   /**
    * Waits with a locked job for a place at a worker that is not in `excluded`, in front of all requests. Resolves with null where no other worker
-   * could take the job, and when `signal` aborts. Never rejects.
+   * could take the job, and when `signal` aborts.
    */
   async again(
     { wallet, model, ...demand }: Wanted,
@@ -123,8 +123,12 @@ export class PlaceQueue {
       return place !== null || workers.capable(model.number, demand, excluded).length === 0 ? { place } : null;
     };
     const waiter = { wallet: wallet.toLowerCase(), isFirst: true, take, crowdedOut: () => {} };
-    const nobody = () => ({ place: null });
-    return (await this.#wait(this.#queueOf(model.number), waiter, signal).catch(nobody)).place;
+    try {
+      return (await this.#wait(this.#queueOf(model.number), waiter, signal)).place;
+    } catch (error) {
+      if (signal.aborted) return null;
+      throw error;
+    }
   }
 
   /** Ends the waits of requests that have no lock: the gateway stops. */

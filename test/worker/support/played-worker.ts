@@ -34,8 +34,8 @@ export class PlayedWorker {
   readonly #server = createServer((request, response) => {
     if (request.url === "/healthz") {
       // It plays beside generators: as a model it would end their work.
-      const places = { capacity: 32, queue_capacity: 64, in_flight: 0, queued: 0 };
-      response.end(JSON.stringify({ status: "ok", worker: this.account.address, demo: true, ...places }));
+      const jobs = { capacity: this.#capacity, queue_capacity: 0, in_flight: 0, queued: 0 };
+      response.end(JSON.stringify({ status: "ok", worker: this.account.address, demo: true, ...jobs }));
       return;
     }
     if (request.url === "/jobs/end") {
@@ -68,17 +68,19 @@ export class PlayedWorker {
   #script: Script = (_offer, response) => void response.destroy();
   #raw = false;
   #once = false;
+  readonly #capacity: number;
 
-  private constructor(stack: PlayedStack, privateKey: Hex) {
+  private constructor(stack: PlayedStack, privateKey: Hex, capacity: number) {
     this.#stack = stack;
+    this.#capacity = capacity;
     this.account = privateKeyToAccount(privateKey);
   }
 
-  /** Plays worker `number` (from 1) of a stack that registered it and did not start it. */
-  static async start(stack: PlayedStack, number: number): Promise<PlayedWorker> {
+  /** Plays worker `number` (from 1) of a stack that registered it and did not start it. It announces places for `capacity` jobs. */
+  static async start(stack: PlayedStack, number: number, capacity = 96): Promise<PlayedWorker> {
     const entry = stack.workers[number - 1];
     if (entry === undefined) throw new Error(`the stack has no worker ${number}`);
-    const worker = new PlayedWorker(stack, entry.privateKey);
+    const worker = new PlayedWorker(stack, entry.privateKey, capacity);
     worker.#server.listen(entry.port, "127.0.0.1");
     await once(worker.#server, "listening");
     return worker;

@@ -1,0 +1,114 @@
+/** Requests for a worker with one place: who waits, who has it next, and what the chain sees of that. */
+
+import { createPublicClient, type Hex, http } from "viem";
+import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
+import { PARTS } from "../../scripts/dev/stack.ts";
+import { type ApiClient, apiClient, chat, eventually } from "../support/api-client.ts";
+import { startTestStack, type TestStack } from "../support/stack.ts";
+import { event, PlayedWorker, type Script } from "../worker/support/played-worker.ts";
+
+const MODEL = "mistral-7b-instruct-v0.3";
+
+let stack: TestStack;
+let api: ApiClient;
+let worker: PlayedWorker;
+/** Jobs that the worker has, and the most that it had at once. */
+let running: number;
+let most: number;
+let fromBlock: bigint;
+
+beforeAll(async () => {
+  // Nothing here is read from the index.
+  const parts = PARTS.filter((part) => part !== "indexer");
+  stack = await startTestStack({ parts, workers: [{ models: [MODEL], start: false }] });
+  worker = await PlayedWorker.start(stack, 1, 1);
+  api = apiClient(stack);
+});
+afterAll(async () => {
+  await worker?.stop();
+  await stack?.remove();
+});
+beforeEach(async () => {
+  [running, most] = [0, 0];
+  fromBlock = (await chain().getBlockNumber({ cacheTime: 0 })) + 1n;
+});
+
+const chain = () => createPublicClient({ transport: http(stack.info.rpc_url) });
+/** How many such events the chain has of this test's jobs. */
+const events = async (eventName: "JobLocked" | "JobFailed" | "JobRefunded") => {
+  const address = stack.info.contracts["InferenceEscrow"] as Hex;
+  return (await chain().getContractEvents({ address, abi: inferenceEscrowAbi, eventName, fromBlock })).length;
+};
+
+/** Answers once `until` resolves. */
+const answering =
+  (until: () => Promise<unknown>): Script =>
+  async (offer, response) => {
+    running += 1;
+    most = Math.max(most, running);
+    response.write(await worker.acknowledgement(offer));
+    await until();
+    running -= 1;
+    response.write(event("delta", { content: "Hi" }));
+    response.end(event("completed", await worker.completion(offer, "Hi")));
+  };
+const ask = () => api.post("/v1/chat/completions", chat(MODEL, "Hello"));
+const waitedMs = ({ headers }: { headers: Headers }) =>
+  Number(/queue;dur=([\d.]+)/.exec(headers.get("server-timing") ?? "")?.[1]);
+
+it("requests beyond the worker's places wait, and none is locked before it has one", async () => {
+  const jobs = Promise.withResolvers<void>();
+  worker.play(answering(() => jobs.promise));
+  await worker.isOffered(MODEL);
+  const replies = [ask(), ask(), ask()];
+  await eventually(
+    async () => worker.offers.length,
+    (offers) => offers === 1,
+  );
+  expect(await events("JobLocked")).toBe(1);
+  jobs.resolve();
+  const answered = await Promise.all(replies);
+  expect(answered.map(({ status }) => status)).toEqual([200, 200, 200]);
+  expect(most).toBe(1);
+  expect(answered.map(waitedMs).toSorted((a, b) => a - b)[2]).toBeGreaterThan(0);
+  expect([await events("JobLocked"), await events("JobFailed")]).toEqual([3, 0]);
+});
+
+it("a client that leaves leaves the queue, and nothing of its request is on chain", async () => {
+  const jobs = Promise.withResolvers<void>();
+  worker.play(answering(() => jobs.promise));
+  const first = ask();
+  await eventually(
+    async () => worker.offers.length,
+    (offers) => offers === 1,
+  );
+  const client = new AbortController();
+  const left = api.request("POST", "/v1/chat/completions", chat(MODEL, "Bye"), client.signal).catch(() => "left");
+  const waiting = async () =>
+    (await (await fetch(`${stack.info.base_url}/metrics`)).text()).match(/^gateway_queue_waiting\{.*\} (\d+)$/m)?.[1];
+  await eventually(waiting, (count) => count === "1");
+  client.abort();
+  await eventually(waiting, (count) => count === "0");
+  jobs.resolve();
+  expect([await left, (await first).status, (await ask()).status]).toEqual(["left", 200, 200]);
+  expect([worker.offers.length, await events("JobLocked"), await events("JobFailed")]).toEqual([2, 2, 0]);
+});
+
+it("a job that its worker has no room for is offered again, and is not failed on chain", async () => {
+  const answer = answering(async () => {});
+  worker.play(
+    async (offer, response) => {
+      if (worker.offers.length > 2)
+        return answer(offer, response.writeHead(200, { "content-type": "text/event-stream" }));
+      const error = { code: "busy", message: "other gateways have my places" };
+      response.writeHead(503, { "content-type": "application/json" }).end(JSON.stringify({ error }));
+    },
+    { raw: true },
+  );
+  const reply = await ask();
+  expect(reply.status).toBe(200);
+  const offered = worker.offers.map(({ assignment: { jobId, attempt } }) => ({ jobId, attempt }));
+  expect(offered).toEqual(Array(3).fill({ jobId: offered[0]?.jobId, attempt: 1 }));
+  expect([await events("JobLocked"), await events("JobFailed"), await events("JobRefunded")]).toEqual([1, 0, 0]);
+});
