@@ -13,7 +13,7 @@ import { isAcknowledgedBy } from "./verdict.ts";
 import { type CompletedEvent, WorkerFailure } from "./worker-client.ts";
 import type { Dispatched, Place } from "./worker-pool.ts";
 
-/** A job that is answered within this time is not noted as taken: its answer says so. */
+/** An offer, or its acknowledgement, that is followed by the answer within this time is not noted: the answer says both. */
 const NOTE_DELAY_MS = 250;
 /** After the first token the acknowledgement is relayed this much later, unless the completion is there first. */
 const RELAY_DELAY_MS = 250;
@@ -218,6 +218,8 @@ class AcknowledgementRelay {
     this.#context = context;
     this.#assignment = assignment;
     this.#minedBefore = minedBefore;
+    // After a crash only a worker on record is asked for the answer. Later attempts are noted before their offers leave.
+    if (assignment.attempt === 1) this.#noteSoon();
   }
 
   accepted(byWorker: Hex): void {
@@ -228,18 +230,24 @@ class AcknowledgementRelay {
       this.#note();
       return this.#send();
     }
-    this.#noting = setTimeout(() => this.#note(), NOTE_DELAY_MS);
+    this.#noteSoon();
     const left = acknowledgeBy * 1000 - Date.now();
     this.#schedule(Math.max(0, left * RELAY_SHARE));
   }
 
-  /** Notes in the job's row that the worker has it. Nobody waits for this write. */
+  #noteSoon(): void {
+    clearTimeout(this.#noting);
+    this.#noting = setTimeout(() => this.#note(), NOTE_DELAY_MS);
+  }
+
+  /** Notes in the job's row that the worker was offered it, or has it. Nobody waits for this write. */
   #note(): void {
     const { store, logger } = this.#context;
     const { jobId, worker, attempt } = this.#assignment;
+    const acknowledged = this.#byWorker !== undefined;
     store
-      .taken({ jobId, worker, attempt, acknowledged: true })
-      .catch((error) => logger.warn({ err: error, jobId: toApiJobId(jobId) }, "an acknowledgement was not noted"));
+      .taken({ jobId, worker, attempt, acknowledged })
+      .catch((error) => logger.warn({ err: error, jobId: toApiJobId(jobId), acknowledged }, "an offer was not noted"));
   }
 
   firstToken(): void {

@@ -212,7 +212,7 @@ export class JobRun {
    */
   async #attempts(lock: Lock, signal: AbortSignal): Promise<CompletedJob | "timeout"> {
     const { times, head, workers, pauses, rows, logger } = this.#context;
-    const { jobId, wallet, model, request } = this.input;
+    const { jobId, wallet, model, request, claimedUntil } = this.input;
     const demand = { credits: lock.credits, needs: needsOf(request) };
     const excluded = new Set<string>();
     /** Workers at which the request failed, and how many model servers did not take it. */
@@ -236,7 +236,7 @@ export class JobRun {
       const { worker } = place;
       this.#onlyWorker = attempt === 1 ? worker.signer : undefined;
       this.#worker = worker.signer;
-      if (attempt > 1 && isNew) await this.#noteAttempt(lock, worker.signer, attempt);
+      if (isNew && (attempt > 1 || claimedUntil !== null)) await this.#noteAttempt(lock, worker.signer, attempt);
       const others = () => workers.candidates(model.number, demand, new Set([...excluded, worker.signer]));
       const result = await runAttempt(this.#context, {
         ...this.input,
@@ -335,8 +335,9 @@ export class JobRun {
   }
 
   /**
-   * A later attempt is in the row before its offer leaves: recovery takes no later one from a worker. A first attempt needs no note: without one,
-   * recovery asks every host of the model.
+   * Puts an attempt into the row before its offer leaves: after a crash only a worker on record is asked, and no attempt later than that is taken.
+   * The first attempt of a request without a key is noted a moment after its offer instead, for which nobody waits: if the gateway is killed before,
+   * its client gets no answer anyway, and is not charged.
    */
   async #noteAttempt(lock: Lock, worker: Address, attempt: number): Promise<void> {
     const { store, times, logger } = this.#context;

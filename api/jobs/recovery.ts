@@ -127,7 +127,7 @@ export class Recovery {
       refusal: refusalOf(job),
       answer: this.#answerOf(job),
       isDeliverable: outputRetentionHours > 0,
-      wasOffered: job.worker !== null,
+      wasOffered: job.worker !== null || chain.worker !== null,
       asked: null,
       askingFor: askedAt === undefined ? 0 : (Date.now() - askedAt) / 1000,
     };

@@ -1,6 +1,7 @@
 /**
- * Fetches the finished answer of a job from the workers, after the request that ran the job is gone: from the worker on record first, then from
- * every host of the model. Of a job that a worker proved, only that worker is asked, and only the proven answer is taken.
+ * Fetches the finished answer of a job after the request that ran the job is gone: from the worker that its row names, and from the one that
+ * acknowledged it on chain. Nobody else is asked: the settlement pays whoever signed the answer, so a worker that was never offered the job could
+ * be paid for one that it invents. Of a job that a worker proved, only that worker is asked, and only the proven answer is taken.
  */
 import type { Address, Hex } from "viem";
 import { answerHash } from "../../protocol/answer-hash.ts";
@@ -28,7 +29,7 @@ type AskedJob = {
 /** The job on chain, with what decides who may have answered it and how much. */
 export type AnswerableJob = PricedJob & { model: number; contextWindow: number };
 
-/** The answer, `none` if no worker has one, or `later` if a worker is still at work or out of reach. */
+/** The answer, `none` if no worker that was offered the job has one, or `later` if one of them is still at work or out of reach. */
 export async function askWorkers(
   context: JobContext,
   job: AskedJob,
@@ -41,13 +42,10 @@ export async function askWorkers(
     const isProven = typeof answer !== "object" || proofDigest(answer.signed.completion) === chain.proof;
     return isProven ? answer : "none";
   }
-  const recorded = hosts.filter(({ signer }) => signer.toLowerCase() === job.worker?.toLowerCase());
-  for (const group of [recorded, hosts.filter((host) => !recorded.includes(host))]) {
-    const answers = await Promise.all(group.map((host) => askWorker(context, job, chain, host)));
-    const best = answers.find((answer) => typeof answer === "object") ?? answers.find((answer) => answer === "later");
-    if (best !== undefined) return best;
-  }
-  return "none";
+  const offered = [job.worker, chain.worker].map((worker) => worker?.toLowerCase());
+  const asked = hosts.filter(({ signer }) => offered.includes(signer.toLowerCase()));
+  const answers = await Promise.all(asked.map((host) => askWorker(context, job, chain, host)));
+  return answers.find((answer) => typeof answer === "object") ?? answers.find((answer) => answer === "later") ?? "none";
 }
 
 /** The finished answer that this worker delivers, if it is the job's and can be charged. */
