@@ -327,7 +327,7 @@ async function signDelivery(
 type Signed = { completion: Completion; byWorker: { r: Hex; vs: Hex } | null };
 
 /** The Completion that was proven in a transaction; null if that was another job's. */
-async function provenCompletion(rpc: Rpc, jobId: Hex, proofTx: Hex): Promise<Signed | null> {
+export async function provenCompletion(rpc: Rpc, jobId: Hex, proofTx: Hex): Promise<Signed | null> {
   const { logs } = await rpc.client.getTransactionReceipt({ hash: proofTx });
   const events = parseEventLogs({ abi: inferenceEscrowAbi, logs, eventName: "JobProven" });
   const proven = events.find(({ args }) => args.jobId === jobId)?.args;

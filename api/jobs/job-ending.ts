@@ -7,6 +7,7 @@ import type { Logger } from "pino";
 import type { Address, Hex } from "viem";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import { ChainStatus, failureReason } from "../../protocol/job-status.ts";
+import { type Completion, proofDigest } from "../../protocol/messages.ts";
 import { charge, type Prices } from "../../protocol/pricing.ts";
 import type { Cipher } from "../../shared/cipher.ts";
 import { sleep } from "../../shared/sleep.ts";
@@ -46,6 +47,8 @@ type Parts = {
   cipher: Cipher;
   /** Hours for which an answer is kept; 0 keeps none. */
   outputRetentionHours: number;
+  /** The Completion that a job's worker proved, as the chain tells it; null while the index does not have it. */
+  proven: (jobId: Hex) => Promise<Completion | null>;
   /** Disputes the charge of an answer that its worker proved and withholds; resolves with what came of it, for the log. */
   dispute: (jobId: Hex, wallet: Address) => Promise<string>;
   logger: Logger;
@@ -89,6 +92,8 @@ export class JobEnding {
   readonly #parts: Parts;
   /** Jobs whose end is on its way from here, and how many times over. */
   readonly #underWay = new Map<Hex, number>();
+  /** Proven jobs whose finalization the chain refused. */
+  readonly #notFinalizable = new Set<Hex>();
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -210,9 +215,9 @@ export class JobEnding {
         case "refund":
           return { did: "refund", outcome: await this.#refund(jobId, chain.lockedAt) };
         case "finalize":
-          return { did: "finalize", outcome: await this.#finalize(jobId, facts.answer as KnownAnswer) };
+          return { did: "finalize", outcome: await this.#finalize(jobId, facts.answer, chain) };
         case "dispute": {
-          this.#withheld(job);
+          if (step.isWithheld) this.#withheld(job);
           const disputed = await this.#parts.dispute(jobId, job.wallet);
           this.#log(jobId).warn({ worker: chain.worker, disputed }, "the charge of a withheld answer is disputed");
           return NOTHING;
@@ -289,11 +294,22 @@ export class JobEnding {
     return outcome;
   }
 
-  /** Charges a job for the answer that its worker proved and did not finalize; resolves when that is mined or refused. */
-  async #finalize(jobId: Hex, { signed }: KnownAnswer): Promise<Outcome> {
-    const outcome = await this.#parts.pipeline.submit(finalizeOperation(signed.completion)).mined;
+  /**
+   * Charges a job for the answer that its worker proved and did not finalize, whether or not that answer is here; resolves when that is mined or
+   * refused. Null where the proof cannot be read yet, or where the chain refused once: another transaction would cost the same gas in vain.
+   */
+  async #finalize(jobId: Hex, answer: KnownAnswer | null, chain: JobOnChain): Promise<Outcome | null> {
+    if (this.#notFinalizable.has(jobId)) return null;
+    const isHere = answer !== null && proofDigest(answer.signed.completion) === chain.proof;
+    const completion = isHere ? answer.signed.completion : await this.#parts.proven(jobId);
+    if (completion === null) return null;
+    const outcome = await this.#parts.pipeline.submit(finalizeOperation(completion)).mined;
     if (outcome.status === "reverted") {
-      this.#log(jobId).warn({ revert: outcome.revert.name }, "a proven job could not be finalized");
+      this.#notFinalizable.add(jobId);
+      this.#log(jobId).error(
+        { revert: outcome.revert },
+        "a proven job could not be finalized: it stays open until its worker does it, or the next process of this gateway tries again",
+      );
     }
     return outcome;
   }

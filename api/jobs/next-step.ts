@@ -33,9 +33,11 @@
  *                                                                 + 3,630
  *                 …                                             later            finalize
  *                 not the proven answer, and answers are kept   any              ask the worker that proved it
- *                 … it does not deliver, or answers are not     proof < 2,700    wait: the worker withholds its answer
- *                     kept
- *                 …                                             proof ≥ 2,700    dispute the charge
+ *                 … it does not deliver                         proof < 2,700    wait: the worker withholds its answer
+ *                 … answers are not kept                        proof < 2,700    wait: nobody asked the worker
+ *                 … either                                      proof ≥ 2,700    dispute the charge
+ *                 … no dispute was opened, and the worker does  proof + 3,630    finalize: the charge stands, and what the lock held
+ *                     not finalize                                                 beyond it goes back to the client
  *   Settled       the worker's proof was charged, and its       any              ask the worker that proved it
  *                   answer is not here
  *                 … the worker is out of reach                  < 600 s of       wait
@@ -139,7 +141,7 @@ export type Step =
   | { do: "fail"; refusal: Refusal & { reason: FailureReasonName } }
   | { do: "refund" }
   | { do: "finalize" }
-  | { do: "dispute" }
+  | { do: "dispute"; isWithheld?: true }
   | { do: "close"; state: "settled" | "failed" | "refunded" | "unlocked"; why?: string };
 
 /** Seconds before a proof can be finalized at which a withheld answer is disputed, or half the time to finalization. */
@@ -199,8 +201,11 @@ function provenStep(job: JobFacts, chain: JobOnChain, now: number, windows: Wind
   }
   // With a retention of 0 hours the answer would not be kept, so it is not asked for, and its charge is disputed.
   if (job.asked === null && job.isDeliverable) return { do: "ask" };
+  if (now >= finalizeFrom + windows.inclusion) return { do: "finalize" };
   const disputeFrom = finalizeFrom - Math.min(DISPUTE_MARGIN, windows.finalization / 2);
-  return now >= disputeFrom ? { do: "dispute" } : { do: "wait", until: null, isWithheld: true };
+  // A worker that was not asked withholds nothing.
+  const blamed = job.asked === null ? {} : { isWithheld: true as const };
+  return now >= disputeFrom ? { do: "dispute", ...blamed } : { do: "wait", until: null, ...blamed };
 }
 
 /** Settled. Where the worker finalized its own proof while no gateway ran, the client has paid for an answer that is still to be fetched. */

@@ -113,6 +113,7 @@ export function fakeGateway({
     outputRetentionHours: 24,
     logger: pino({ level: "silent" }),
     dispute: async () => "opened",
+    proven: async () => null,
     ...parts,
   } as unknown as JobContext & ConstructorParameters<typeof JobEnding>[0];
   return { ...context, ending: new JobEnding(context) };

@@ -60,6 +60,7 @@ const step = (facts: Partial<JobFacts>, chain: JobOnChain, now: number) => nextS
 
 const WAIT = { do: "wait", until: null };
 const WITHHELD = { do: "wait", until: null, isWithheld: true };
+const DISPUTE = { do: "dispute", isWithheld: true };
 const SETTLE = { do: "settle", acknowledgeFirst: false };
 const close = (state: string, why?: string) => ({ do: "close", state, ...(why !== undefined && { why }) });
 const fail = (reason: string, why: string) => ({ do: "fail", refusal: { reason, why } });
@@ -191,17 +192,16 @@ describe("a job that its worker proved", () => {
     ["no answer is here", {}, 149, { do: "ask" }],
     ["no answer is here, whatever its client was told", { refusal: BROKE_OFF }, 200, { do: "ask" }],
     ["its worker does not deliver", { asked: "none" }, 2_799, WITHHELD],
-    ["its worker does not deliver, and time runs out", { asked: "none" }, 2_800, { do: "dispute" }],
+    ["its worker does not deliver, and time runs out", { asked: "none" }, 2_800, DISPUTE],
     ["its worker is away", { asked: "later" }, 2_799, WITHHELD],
-    ["its worker is away, and time runs out", { asked: "later" }, 2_800, { do: "dispute" }],
-    [
-      "its worker proved something else than is here",
-      { answer: OTHER_ANSWER, asked: "none" },
-      2_800,
-      { do: "dispute" },
-    ],
-    ["no answer would be kept", { isDeliverable: false }, 149, WITHHELD],
+    ["its worker is away, and time runs out", { asked: "later" }, 2_800, DISPUTE],
+    ["nobody disputed it in time, and its worker may still finalize", { asked: "none" }, 3_729, DISPUTE],
+    ["nobody disputed it in time, and its worker does not finalize", { asked: "none" }, 3_730, { do: "finalize" }],
+    ["its worker proved something else than is here", { answer: OTHER_ANSWER, asked: "none" }, 2_800, DISPUTE],
+    // Its worker was not asked: it withholds nothing.
+    ["no answer would be kept", { isDeliverable: false }, 149, WAIT],
     ["no answer would be kept, and time runs out", { isDeliverable: false }, 2_800, { do: "dispute" }],
+    ["no answer would be kept, and nobody disputed it", { isDeliverable: false }, 3_730, { do: "finalize" }],
   ])("%s", (_, facts, now, expected) => {
     expect(step(facts, proven(), now)).toEqual(expected);
   });
@@ -217,7 +217,7 @@ describe("a job that its worker proved", () => {
     const chain = proven({ finalizeFrom: PROVEN_AT + 100 });
     const windows = { ...WINDOWS, finalization: 100 };
     expect(nextStep(facts, chain, PROVEN_AT + 49, windows)).toEqual(WITHHELD);
-    expect(nextStep(facts, chain, PROVEN_AT + 50, windows)).toEqual({ do: "dispute" });
+    expect(nextStep(facts, chain, PROVEN_AT + 50, windows)).toEqual(DISPUTE);
   });
 });
 

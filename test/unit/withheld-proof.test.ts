@@ -68,8 +68,10 @@ it("closes the job for every other worker: none is asked, and the client hears o
   expect(withheld).toEqual([hosts[0]?.signer]);
 });
 
+type Swept = { age: number; delivers: "proven" | "other"; retentionHours?: number };
+
 /** A job that `prover` proved on chain, seconds after its lock, and that one sweep looks at. */
-async function sweepProven({ age, delivers }: { age: number; delivers: "proven" | "other" }) {
+async function sweepProven({ age, delivers, retentionHours = 24 }: Swept) {
   const finalization = 3_600;
   const prover = hosts[0] as SigningWorker;
   const lockedAt = now - age;
@@ -110,6 +112,8 @@ async function sweepProven({ age, delivers }: { age: number; delivers: "proven" 
     ...base,
     ...rows,
     times: { ...TIMES, finalization },
+    outputRetentionHours: retentionHours,
+    proven: async () => proven.completion,
     pipeline: { congested: false, submit },
     workers: { ...base.workers, registered: () => [prover], declares: () => false },
     client: {
@@ -154,4 +158,20 @@ it("of an answer that its worker replaces by another is held against it, and dis
   expect(await sweepProven({ age: 2_699, delivers: "other" })).toEqual({ sent: [], written: [], disputed: [] });
   expect(withheld).toEqual([hosts[0]?.signer]);
   expect(await sweepProven({ age: 2_700, delivers: "other" })).toEqual({ sent: [], written: [], disputed: [jobId] });
+});
+
+it("that would not be kept is asked of nobody: its worker withholds nothing, and the charge is disputed", async () => {
+  const swept = (age: number) => sweepProven({ age, delivers: "proven", retentionHours: 0 });
+  expect(await swept(2_699)).toEqual({ sent: [], written: [], disputed: [] });
+  expect(await swept(2_700)).toEqual({ sent: [], written: [], disputed: [jobId] });
+  expect(withheld).toEqual([]);
+});
+
+it("that nobody disputed in time and whose worker does not finalize is finalized: the rest of the lock goes back", async () => {
+  expect(await sweepProven({ age: 3_629, delivers: "other" })).toEqual({ sent: [], written: [], disputed: [jobId] });
+  expect(await sweepProven({ age: 3_630, delivers: "other" })).toEqual({
+    sent: ["finalize"],
+    written: [],
+    disputed: [],
+  });
 });
