@@ -20,6 +20,7 @@ import {
 } from "./accounts.ts";
 import { beyondCap } from "./check-compensation.ts";
 import { checkMoney, checkOrder, splitOf } from "./check-money.ts";
+import { isEmptyAnswer } from "./check-proof.ts";
 import { Checks, MissingEvent, wrongFields } from "./checks.ts";
 import { type AnyEvent, type EscrowEvent, eventsOf, isEvent, jobOfEvent, sameAddress } from "./events.ts";
 import type { BlocksEvidence, Ledger } from "./evidence.ts";
@@ -33,6 +34,7 @@ const LISTED = 1_000;
 const NOTHING_COUNTED = {
   touched: 0,
   settled: 0,
+  empty: 0 as number | undefined,
   returned: 0,
   deposited: 0,
   withdrawn: 0,
@@ -149,7 +151,7 @@ export function concludeRange(progress: RangeProgress, closing: Ledger) {
   noteEach("tokens.accounts", `all ${counts.movements} deposits, withdrawals and claims moved their tokens`);
   noteEach("payees.claims", `all ${counts.claims} claims took what waited for their payees`);
   const surplus = checkTokens(checks, progress, closing);
-  const { touched, settled, returned, deposited, withdrawn, charged, locked } = counts;
+  const { touched, settled, empty, returned, deposited, withdrawn, charged, locked } = counts;
   const open = Object.entries(progress.open).filter(([jobId, events]) => {
     const story = jobStory(jobId as Hex, events);
     return story !== null && isUnfinished(story);
@@ -157,7 +159,8 @@ export function concludeRange(progress: RangeProgress, closing: Ledger) {
   return {
     from_block: Number(progress.from),
     to_block: Number(progress.next - 1n),
-    jobs: { touched, settled, returned, open: open.length },
+    // A range that an earlier version began has no count of them.
+    jobs: { touched, settled, empty: empty ?? 0, returned, open: open.length },
     credits: { deposited, withdrawn, charged, locked },
     ledger: {
       credits_owed: String(closing.credits),
@@ -232,7 +235,10 @@ function countBlocks({ progress, events, from }: Blocks, stories: readonly JobSt
     const isNew = !story.events.some(({ block }) => block >= progress.from && block < from);
     const counted = (event: { block: bigint } | null) => event !== null && (isNew || event.block >= from);
     if (isNew) counts.touched += 1;
-    if (counted(story.settled)) counts.settled += 1;
+    if (counted(story.settled)) {
+      counts.settled += 1;
+      if (isEmptyAnswer(story.settled?.args.proofHash)) counts.empty = (counts.empty ?? 0) + 1;
+    }
     if (counted(story.returned)) counts.returned += 1;
     if (isOpen(story.status)) progress.open[story.jobId] = [...story.events];
     else delete progress.open[story.jobId];

@@ -1,6 +1,6 @@
 /** What the worker signed, when, and that it held the job; of a settled job or of one that is only proven. */
 
-import { type Address, isAddressEqual, sha256 } from "viem";
+import { type Address, type Hex, isAddressEqual, sha256 } from "viem";
 import type { Completion } from "../protocol/messages.ts";
 import { proofDigest } from "../protocol/messages.ts";
 import { charge } from "../protocol/pricing.ts";
@@ -32,6 +32,9 @@ export async function checkProof(checks: Checks, job: Job): Promise<void> {
   const unfit = unfitness(job, worker, word.model, held ?? subject);
   if (unfit !== null) wrong.push(`${subject.name}.worker is ${worker}, which ${unfit}`);
   checks.note("proof.worker", wrong, `${worker} was registered and held the job`);
+  // No rule forbids it, and the flat price is charged for it: whoever reads the audit should see it.
+  if (isEmptyAnswer(proofHash))
+    checks.note("proof.empty", [], "the worker's answer is empty: its hash is that of no text");
   if (job.text === null) return;
   const hash = sha256(job.text);
   checks.add(
@@ -41,6 +44,10 @@ export async function checkProof(checks: Checks, job: Job): Promise<void> {
     `the text's SHA-256 is ${hash.slice(2)}, the worker signed ${proofHash.slice(2)}: it is another text`,
   );
 }
+
+const HASH_OF_NOTHING = sha256(new Uint8Array());
+/** Whether a proof is of an answer without any text. */
+export const isEmptyAnswer = (proofHash: Hex | undefined): boolean => proofHash === HASH_OF_NOTHING;
 
 /** The Completion that a settlement tells. */
 export function settledCompletion({ args }: Settled): Completion {

@@ -170,7 +170,7 @@ function jobReport(audit: JobAudit): string {
 function rangeReport(audit: RangeAudit): string {
   const { jobs, credits, ledger } = audit;
   return [
-    `blocks ${audit.from_block} to ${audit.to_block}: ${jobs.touched} jobs (${jobs.settled} settled, ${jobs.returned} returned, ${jobs.open} open)`,
+    `blocks ${audit.from_block} to ${audit.to_block}: ${jobs.touched} jobs (${jobs.settled} settled, ${jobs.returned} returned, ${jobs.open} open)${jobs.empty > 0 ? `; ${jobs.empty} of the settled answers are empty` : ""}`,
     `  credits: ${credits.deposited} deposited, ${credits.locked} locked, ${credits.charged} charged, ${credits.withdrawn} withdrawn`,
     `  at the end ${ledger.credits_owed} credits and ${usdgText(BigInt(ledger.claimable_units))} owed, ${usdgText(BigInt(ledger.tokens_held))} held`,
     ...audit.checks.map(line),

@@ -2,6 +2,9 @@
 import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { answerHash } from "../../protocol/answer-hash.ts";
+import { toApiJobId } from "../../protocol/job-id.ts";
+import type { Check } from "../../verify/checks.ts";
 import { failing, verifyJson } from "./support/cli.ts";
 import { manyJobs } from "./support/many-jobs.ts";
 import { type Protocol, people, startProtocol } from "./support/protocol.ts";
@@ -24,13 +27,18 @@ describe("a long range", () => {
     await manyJobs(p, JOBS / 2);
     const jobId = await p.lock();
     const half = await verifyJson(["range", "--progress", file, ...at]);
-    expect(half.report.jobs).toEqual({ touched: JOBS / 2 + 1, settled: JOBS / 2, returned: 0, open: 1 });
+    expect(half.report.jobs).toEqual({ touched: JOBS / 2 + 1, settled: JOBS / 2, empty: 0, returned: 0, open: 1 });
 
-    await p.batch(people.gateway, [await p.completeCall(await p.completionOf(jobId))]);
+    const empty = await p.completionOf(jobId, { proofHash: answerHash("") });
+    await p.batch(people.gateway, [await p.completeCall(empty)]);
+    // No rule is broken, but whoever reads the audit of the job is told.
+    const [{ checks }] = (await verifyJson([toApiJobId(jobId), ...at])).report.jobs;
+    expect(failing(checks)).toEqual([]);
+    expect(checks.find(({ id }: Check) => id === "proof.empty")?.says).toMatch(/answer is empty/);
     await manyJobs(p, JOBS / 2);
     const rest = await verifyJson(["range", "--progress", file, ...at]);
     expect(failing(rest.report.checks)).toEqual([]);
-    expect(rest.report.jobs).toEqual({ touched: JOBS + 1, settled: JOBS + 1, returned: 0, open: 0 });
+    expect(rest.report.jobs).toEqual({ touched: JOBS + 1, settled: JOBS + 1, empty: 1, returned: 0, open: 0 });
     const whole = await verifyJson(["range", ...at]);
     expect(rest.report).toEqual(whole.report);
     // All is looked at: only the ledger is asked for again.
