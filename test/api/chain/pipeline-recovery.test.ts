@@ -191,6 +191,32 @@ describe("a reorganisation", () => {
     expect(await row()).toMatchObject(now);
   });
 
+  it("that takes a settlement back after a restart: the next process opens its job's row again", async () => {
+    const first = await world.start();
+    const settlement = await answeredJob(world, first);
+    const hash = await settle(world, first.pipeline, settlement);
+    const before = await placeOf(world, hash);
+    await vi.waitFor(async () => expect(await world.store.find(settlement.jobId)).toMatchObject(before), {
+      timeout: 60_000,
+      interval: 50,
+    });
+    await first.pipeline.stop(1_000);
+    const second = await world.start();
+    world.takenBack = [];
+    await world.node.setAutomine(false);
+    await world.node.request({ method: "anvil_reorg" as never, params: [1, []] as never });
+    await vi.waitFor(() => expect(world.takenBack).toEqual([settlement.jobId]), { timeout: 60_000, interval: 50 });
+    expect(await world.store.find(settlement.jobId)).toMatchObject({ state: "settling", settlementTx: null });
+    await world.node.setAutomine(true);
+    const again = async () => {
+      const now = await placeOf(world, hash);
+      expect(now.settlementBlock).toBeGreaterThan(before.settlementBlock);
+      expect(await world.store.find(settlement.jobId)).toMatchObject(now);
+    };
+    await vi.waitFor(again, { timeout: 60_000, interval: 50 });
+    await second.pipeline.stop(1_000);
+  });
+
   it("that takes back the nonce before one that is being taken up: both are mined", async () => {
     const first = await world.start();
     const before = await first.pipeline.submit(lock(first.head)).mined;
