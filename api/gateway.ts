@@ -117,6 +117,7 @@ export async function startGateway(
   const rows = new RowUpdater(store, logger);
   const times = await readTimes(rpc, config);
   const balances = new Balances({ rpc, pool, escrow, head, settleBefore: (lockedAt) => settleBefore(lockedAt, times) });
+  await balances.start();
   const pipeline = new Pipeline(
     {
       account,

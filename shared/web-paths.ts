@@ -32,3 +32,4 @@ export const PATHS = {
 
 /** How a page can be shown; `system` is as the reader's browser says. */
 export const THEMES = ["system", "light", "dark"] as const;
+export type Theme = (typeof THEMES)[number];

@@ -7,12 +7,13 @@ import type pg from "pg";
 import { type Address, type ContractFunctionReturnType, decodeFunctionResult, type Hex } from "viem";
 import { escrowCall } from "../../protocol/calls.ts";
 import { inferenceEscrowAbi as abi } from "../../protocol/generated/abi.ts";
+import { newJobId, toApiJobId } from "../../protocol/job-id.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
 import type { Completion } from "../../protocol/messages.ts";
 import { charge } from "../../protocol/pricing.ts";
 import { ACCOUNT_AUTHORIZED, ACCOUNT_FROZEN, ACCOUNT_LIMITED, type AccountWord } from "../../protocol/words.ts";
 import { setNewest } from "../../shared/newest.ts";
-import { CHAIN_JOB_ID } from "../db/pool.ts";
+import { CHAIN_JOB_ID, type Reader } from "../db/pool.ts";
 import { accountIn, endOfBlock, type MinedBatch } from "./operations.ts";
 import { type Head, type Rpc, RpcError, RpcUnreachable } from "./rpc.ts";
 
@@ -98,6 +99,11 @@ export class Balances {
 
   constructor(parts: Parts) {
     this.#parts = parts;
+  }
+
+  /** Takes up how many locks of a wallet an earlier process allowed. Call it before the first `hold`. */
+  async start(): Promise<void> {
+    await this.#allowance.recall(this.#parts.pool);
   }
 
   /**
@@ -311,10 +317,12 @@ const BY_THE_WALLET = new Set([
   "Job_NotAuthorized",
 ]);
 
-/** Of a wallet that this process does not know. So many reverts cost the gateway about what such a wallet costs its owner. */
+/** Of a wallet without jobs in the last minutes. So many reverts cost the gateway about what such a wallet costs its owner. */
 const FIRST = 32;
 /** Each mined lock allows so many more: a wallet with many clients has all of its locks on their way after a few blocks. */
 const MORE = 2;
+/** Jobs that began within this time say how many locks a wallet had on their way before a restart. */
+const RECALLED_MS = 600_000;
 /** More locks of one wallet are never on their way at once. */
 const MOST = 10_000;
 
@@ -324,6 +332,24 @@ class LockAllowance {
 
   of(wallet: string): number {
     return this.#allowed.get(wallet.toLowerCase()) ?? FIRST;
+  }
+
+  /**
+   * Counts the jobs of the last minutes as if this process had seen them: otherwise a wallet with hundreds of clients would have 32 locks a block
+   * after a restart, 32 in the first 12 seconds of a slow chain, and a wallet whose locks revert would have 32 again.
+   */
+  async recall(reader: Reader): Promise<void> {
+    const { rows } = await reader.query<{ wallet: string; hasReverted: boolean; locks: number }>(
+      `WITH recent AS (SELECT wallet, job_id, escrow_tx, state = 'unlocked' AND failure = ANY($2) AS is_revert FROM job WHERE job_id > $1),
+         reverted AS (SELECT wallet, max(job_id) AS job_id FROM recent WHERE is_revert GROUP BY wallet)
+       SELECT wallet, bool_or(is_revert) AS "hasReverted",
+         count(*) FILTER (WHERE escrow_tx IS NOT NULL AND recent.job_id > COALESCE(reverted.job_id, ''))::int AS locks
+       FROM recent LEFT JOIN reverted USING (wallet) GROUP BY wallet`,
+      [toApiJobId(newJobId(Date.now() - RECALLED_MS)), [...BY_THE_WALLET]],
+    );
+    for (const { wallet, hasReverted, locks } of rows) {
+      this.#set(wallet, () => Math.min((hasReverted ? 1 : FIRST) + MORE * locks, MOST));
+    }
   }
 
   /** Takes note of the locks in a mined batch. */

@@ -6,6 +6,8 @@ import { ApiError } from "../errors.ts";
 import type { JobContext } from "./context.ts";
 
 const POLL_MS = 100;
+/** Jobs that are looked at so often. With more, each is looked at less often: however many wallets wait, they ask no more than this together. */
+const POLLED_AT_ONCE = 100;
 /** Repetitions of one wallet that wait at once. */
 const WALLET_WAITING = 16;
 /** When one more may be sent, seconds. */
@@ -110,7 +112,7 @@ export class EarlierAnswers {
 
   async #poll(look: Look, isWanted: () => boolean): Promise<Outcome> {
     for (;;) {
-      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+      await new Promise((resolve) => setTimeout(resolve, POLL_MS * Math.max(1, this.#watches.size / POLLED_AT_ONCE)));
       if (!isWanted()) return null;
       const outcome = await look();
       if (outcome !== undefined) return outcome;

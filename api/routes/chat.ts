@@ -194,6 +194,7 @@ async function answer(
       claimedUntil: once?.claimedUntil ?? null,
     });
     dependencies.runs.track(run);
+    request.kept.until(run.completed);
     run.locked.then(
       () => {
         isLocked = true;

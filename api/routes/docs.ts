@@ -1,12 +1,14 @@
-import { existsSync, readFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { type RequestHandler, Router } from "express";
-import { THEMES } from "../../shared/web-paths.ts";
+import { gzipSync } from "node:zlib";
+import { type Request, type RequestHandler, type Response, Router } from "express";
+import { THEMES, type Theme } from "../../shared/web-paths.ts";
 import type { Config } from "../config.ts";
 import { errorsPage, guidePage, pageHead } from "../docs/pages.ts";
 import { ApiError } from "../errors.ts";
 import { openApiDocument } from "./openapi/document.ts";
-import { inTheme } from "./request.ts";
+import { inTheme, themeOf } from "./request.ts";
 
 const policy = (...rules: string[]) =>
   ["default-src 'none'", ...rules, "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"].join("; ");
@@ -57,24 +59,60 @@ const reference: RequestHandler = (request, response) => {
     );
   }
   response.setHeader("content-security-policy", REFERENCE_CSP);
-  response.setHeader("x-content-type-options", "nosniff");
-  response.setHeader("referrer-policy", "no-referrer");
   response.setHeader("cache-control", "no-cache");
-  response
-    .vary("cookie")
-    .type("html")
-    .send(inTheme(readFileSync(REFERENCE, "utf8").replace("<header></header>", pageHead("/docs/reference")), request));
+  response.vary("cookie").type("html");
+  sendPrepared(request, response, referenceIn(themeOf(request)));
 };
 
+/** The built reference in each theme, prepared again when it was built anew. */
+let built: { at: number; in: ReturnType<typeof inThemes> } | undefined;
+function referenceIn(theme: Theme): Prepared {
+  const at = statSync(REFERENCE).mtimeMs;
+  if (built?.at !== at) {
+    const page = readFileSync(REFERENCE, "utf8").replace("<header></header>", pageHead("/docs/reference"));
+    built = { at, in: inThemes(page) };
+  }
+  return built.in(theme);
+}
+
 function send(type: "html" | "css" | "json", text: string, { cors = false } = {}): RequestHandler {
+  const page = inThemes(text);
   return (request, response) => {
     response.setHeader("content-security-policy", CSP);
-    response.setHeader("x-content-type-options", "nosniff");
-    response.setHeader("referrer-policy", "no-referrer");
     response.setHeader("cache-control", "public, max-age=300");
     // Tools that read the description in a browser.
     if (cors) response.setHeader("access-control-allow-origin", "*");
     if (type === "html") response.vary("cookie");
-    response.type(type).send(type === "html" ? inTheme(text, request) : text);
+    response.type(type);
+    sendPrepared(request, response, page(type === "html" ? themeOf(request) : "system"));
   };
+}
+
+/** A text as it is sent, and what it is known by. Many readers at once must not cost a compression each. */
+type Prepared = { plain: Buffer; compressed: Buffer; etag: string };
+
+/** A text in each theme, prepared when it is first asked for. */
+function inThemes(text: string): (theme: Theme) => Prepared {
+  const prepared = new Map<Theme, Prepared>();
+  return (theme) => {
+    let one = prepared.get(theme);
+    if (one === undefined) {
+      const plain = Buffer.from(inTheme(text, theme));
+      const etag = `W/"${createHash("sha256").update(plain).digest("base64url")}"`;
+      one = { plain, compressed: gzipSync(plain), etag };
+      prepared.set(theme, one);
+    }
+    return one;
+  };
+}
+
+/** Sends it compressed to those who take that; a reader that has it already gets 304. */
+function sendPrepared(request: Request, response: Response, { plain, compressed, etag }: Prepared): void {
+  response.setHeader("x-content-type-options", "nosniff");
+  response.setHeader("referrer-policy", "no-referrer");
+  response.setHeader("etag", etag);
+  response.vary("accept-encoding");
+  const isCompressed = request.acceptsEncodings("gzip", "identity") === "gzip";
+  if (isCompressed) response.setHeader("content-encoding", "gzip");
+  response.send(isCompressed ? compressed : plain);
 }

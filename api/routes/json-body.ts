@@ -16,8 +16,8 @@ declare global {
     interface Request {
       /** Set with a chat request's body: SHA-256 of its bytes where an authorization signs them, else of its canonical JSON, by which a repetition is known. */
       bodyHash: Buffer;
-      /** Set with the body: how many bytes are kept of it, and a wait during which it may be given up. */
-      kept: Pick<ReadBody, "keep" | "whileWaiting">;
+      /** Set with the body: how many bytes are kept of it, a wait during which it may be given up, and until when at least it counts. */
+      kept: Pick<ReadBody, "keep" | "whileWaiting"> & { until: (over: Promise<unknown>) => void };
     }
   }
 }
@@ -144,7 +144,7 @@ export function takeBody<T>(request: Request, read: (body: unknown) => T): T {
 /** Whose share of all bodies a request's takes. */
 const ownerOf = (request: Request): string => request.client?.wallet ?? addressOf(request);
 
-/** Receives a body. It counts in the budget until its request has an answer. */
+/** Receives a body. It counts in the budget until its request has an answer, and what it asked for is over: that can go on after a hang-up. */
 async function receive(
   bodies: Bodies,
   request: Request,
@@ -155,12 +155,19 @@ async function receive(
   const read = await readRequestBody(request, limits).catch((error) => {
     throw refusal !== undefined && error instanceof BodyRefused && error.fault === "too_large" ? refusal : error;
   });
+  let over: Promise<unknown> = Promise.resolve();
   onceAnswered(response, () => {
     request.body = undefined;
-    read.release();
+    over.then(read.release, read.release);
   });
   const { keep, whileWaiting } = read;
-  request.kept = { keep, whileWaiting };
+  request.kept = {
+    keep,
+    whileWaiting,
+    until: (promise) => {
+      over = promise;
+    },
+  };
   return read;
 }
 

@@ -3,6 +3,7 @@ import { ipKeyGenerator } from "express-rate-limit";
 import { getAddress } from "viem";
 import type { z } from "zod";
 import { IPV6_CLIENT_BITS } from "../../shared/connections.ts";
+import type { Theme } from "../../shared/web-paths.ts";
 import type { Keys } from "../account/keys.ts";
 import type { Balances } from "../chain/balances.ts";
 import { ApiError, type ErrorCode, quoted } from "../errors.ts";
@@ -31,11 +32,14 @@ export function clientOf(request: Request): Client {
   return request.client;
 }
 
-/** Writes light or dark into a page where its reader has chosen one (`web/src/ui/theme.tsx`), so that it never shows the other first. */
-export function inTheme(page: string, { headers }: Request): string {
-  const [, theme] = /(?:^|; *)theme=(light|dark)(?:;|$)/.exec(headers.cookie ?? "") ?? [];
-  const marked = page.replace(`data-chosen="${theme ?? "system"}"`, 'aria-current="true"');
-  if (theme === undefined) return marked;
+/** Light or dark where the reader has chosen one (`web/src/ui/theme.tsx`), else `system`. */
+export const themeOf = ({ headers }: Request): Theme =>
+  (/(?:^|; *)theme=(light|dark)(?:;|$)/.exec(headers.cookie ?? "")?.[1] as Theme | undefined) ?? "system";
+
+/** Writes the chosen theme into a page, so that it never shows the other one first. */
+export function inTheme(page: string, theme: Theme): string {
+  const marked = page.replace(`data-chosen="${theme}"`, 'aria-current="true"');
+  if (theme === "system") return marked;
   return marked
     .replace("<html", `<html data-theme="${theme}"`)
     .replace('content="light dark"', `content="${theme}"`)

@@ -106,6 +106,29 @@ describe("the pages", () => {
     expect(text).not.toContain("{{");
   });
 
+  it.each([...PAGES, "/openapi.json", "/docs/style.css"])(
+    "%s is sent compressed, and once to each reader",
+    async (path) => {
+      const first = await get(path);
+      expect([first.status, first.headers.get("content-encoding")]).toEqual([200, "gzip"]);
+      expect(first.headers.get("vary")?.toLowerCase()).toContain("accept-encoding");
+      const etag = first.headers.get("etag") ?? "";
+      const again = await fetch(`${stack.info.base_url}${path}`, {
+        // Without the second one, `fetch` asks for a new copy.
+        headers: { "if-none-match": etag, "cache-control": "max-age=0" },
+      });
+      expect([again.status, await again.text()]).toEqual([304, ""]);
+      const plain = await fetch(`${stack.info.base_url}${path}`, { headers: { "accept-encoding": "identity" } });
+      expect([plain.headers.get("content-encoding"), await plain.text()]).toEqual([null, await first.text()]);
+    },
+  );
+
+  it("another theme is another page", async () => {
+    const etag = (await get("/docs")).headers.get("etag") ?? "";
+    const headers = { cookie: "theme=dark", "if-none-match": etag, "cache-control": "max-age=0" };
+    expect((await fetch(`${stack.info.base_url}/docs`, { headers })).status).toBe(200);
+  });
+
   it("the OpenAPI document names this service", async () => {
     const document = (await (await get("/openapi.json")).json()) as { servers: unknown };
     expect(document.servers).toEqual([{ url: stack.info.base_url, description: "This service" }]);

@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
 import { configSchema } from "../../api/config.ts";
+import { errorSchema } from "../../api/schemas/error.ts";
 import { SETTINGS as WORKER_SETTINGS } from "../../worker/config.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
@@ -119,6 +120,17 @@ describe("settings", () => {
     const isHidden = (path: string) => new RegExp(pattern, "i").test(path);
     expect(["/metrics", "/METRICS", "/Metrics/", "/readyz", "/readyZ"].filter((path) => !isHidden(path))).toEqual([]);
     expect(["/healthz", "/v1/models", "/docs/metrics", "/metricsx"].filter(isHidden)).toEqual([]);
+  });
+  it("what the proxy itself answers has the form of the gateways' errors, and their links", () => {
+    const base = all(read("deploy/env/gateway.env"), /^BASE_URL=(.+)$/gm)[0];
+    const docs = all(read("deploy/nginx/inference.conf"), /set \$docs_url (\S+);/g)[0];
+    expect(docs).toBe(`${base}/docs`);
+    const answers = all(read("deploy/nginx/inference.conf"), /return \d+ '(\{.+\})';/g);
+    expect(answers).toHaveLength(3);
+    for (const answer of answers) {
+      const { error } = errorSchema.parse(JSON.parse(answer.replace("$docs_url", docs ?? "")));
+      expect(error.docs).toBe(`${docs}/errors#${error.code}`);
+    }
   });
   it("`kubectl apply -l signer!=b` leaves gateway b alone: it has that label itself, not only its pods", () => {
     for (const signer of ["a", "b"])

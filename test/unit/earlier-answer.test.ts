@@ -81,6 +81,21 @@ it("a request whose client left, or whose body was given up, waits no longer", a
   await refused;
 });
 
+it("the requests of a thousand wallets look at their jobs a thousand times a second together", async () => {
+  const asked = Array.from({ length: 1_000 }, (_, n) =>
+    answers.wait(
+      { jobId: newJobId(), recordedBy: Date.now() + 60_000, wallet: `0x${n}`, isClaimed: async () => true },
+      waiting.signal,
+    ),
+  );
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(reads).toBeGreaterThan(5 * 1_000);
+  expect(reads).toBeLessThan(12 * 1_000);
+  row = settled;
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(await Promise.all(asked)).toEqual(Array(1_000).fill(settled));
+});
+
 it("repetitions of one request share the reads of its job, and each gets the answer", async () => {
   const asked = Array.from({ length: 16 }, () => ask());
   await vi.advanceTimersByTimeAsync(5_000);

@@ -59,7 +59,7 @@ async function serveChat(jobs: JobContext, reader: object = {}): Promise<string>
   app.post("/", express.json(), (request, response, next) => {
     const more = { client: { wallet: jobs.account.address }, bodyHash: Buffer.alloc(32), receivedAt: 0 };
     const whileWaiting = (work: (signal: AbortSignal) => unknown) => work(new AbortController().signal);
-    Object.assign(request, more, { kept: { keep: () => {}, whileWaiting } });
+    Object.assign(request, more, { kept: { keep: () => {}, until: () => {}, whileWaiting } });
     return completeChat(dependencies as never)(request, response, next);
   });
   return serve(app.use(errorHandler("", pino({ level: "silent" }))));

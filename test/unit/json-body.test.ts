@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { connect } from "node:net";
+import { setImmediate } from "node:timers/promises";
 import { brotliCompressSync } from "node:zlib";
 import express from "express";
 import { pino } from "pino";
@@ -64,6 +65,32 @@ describe("a body", () => {
     expect([status, body.error.code, body.error.param]).toEqual([400, "invalid_request", "Content-Encoding"]);
     expect(body.error.message).toMatch(/send the JSON as it is/);
     expect((await send("{}", { "content-encoding": "identity" })).status).toBe(200);
+  });
+
+  it("whose client hung up counts until what it asked for is over", async () => {
+    const bodies = new Bodies();
+    const [arrived, closed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const job = Promise.withResolvers<void>();
+    const app = express()
+      .use(readForm(bodies))
+      .post("/", (request, response) => {
+        request.kept.until(job.promise);
+        response.once("close", closed.resolve);
+        arrived.resolve();
+      });
+    const hangUp = new AbortController();
+    const headers = { "content-type": "application/json" };
+    const sent = fetch(await serve(app), { method: "POST", headers, body: json(10_000), signal: hangUp.signal });
+    sent.catch(() => {});
+    await arrived.promise;
+    const held = bodies.budget.bytes;
+    expect(held).toBeGreaterThan(10_000);
+    hangUp.abort();
+    await closed.promise;
+    await setImmediate();
+    expect(bodies.budget.bytes).toBe(held);
+    job.reject(new Error("the job failed"));
+    await expect.poll(() => bodies.budget.bytes).toBe(0);
   });
 
   it("that is no JSON is refused with the line and the column", async () => {

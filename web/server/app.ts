@@ -12,7 +12,7 @@ import { answerSeconds, type FoundJob, measuredSeconds } from "../../api/jobs/jo
 import { mount } from "../../api/routes/define-route.ts";
 import { type Bodies, readForm, takeBody } from "../../api/routes/json-body.ts";
 import { burstLimit, noStore } from "../../api/routes/limits.ts";
-import { addressOf, inTheme, pathOf, validate } from "../../api/routes/request.ts";
+import { addressOf, inTheme, pathOf, themeOf, validate } from "../../api/routes/request.ts";
 import { JOB_ROUTES, WEBHOOK_ROUTES } from "../../api/routes/routes.ts";
 import type { Cipher } from "../../shared/cipher.ts";
 import { OWN_PATHS, PATHS } from "../../shared/web-paths.ts";
@@ -239,7 +239,7 @@ const showPage =
       .replace(begin, () => begin + config.replaceAll("<", "\\u003c"))
       .replace("</head>", (end) => (first === undefined ? end : preloads(first) + end));
     response.status(status).setHeader("cache-control", "no-cache").vary("cookie").type("html");
-    response.send(inTheme(text, request));
+    response.send(inTheme(text, themeOf(request)));
   };
 
 /**

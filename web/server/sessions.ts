@@ -8,6 +8,9 @@ import { WebError } from "../../api/errors.ts";
 /** A session ends this long after the signature, whatever happens in it. */
 const SESSION_SECONDS = 12 * 3600;
 
+/** Sessions of one wallet: with another one, the oldest ends. */
+export const SESSIONS_PER_WALLET = 20;
+
 export type Session = { wallet: Address; createdAt: Date; expiresAt: Date };
 
 type Row = { wallet: string; created_at: Date; expires_at: Date };
@@ -38,6 +41,11 @@ export class Sessions {
       `INSERT INTO web_session (token_hash, wallet, expires_at) VALUES ($1, $2, now() + make_interval(secs => $3))
        RETURNING wallet, created_at, expires_at`,
       [hashOf(token), wallet.toLowerCase(), SESSION_SECONDS],
+    );
+    await this.#pool.query(
+      `DELETE FROM web_session WHERE token_hash IN
+         (SELECT token_hash FROM web_session WHERE wallet = $1 ORDER BY created_at DESC, token_hash OFFSET $2)`,
+      [wallet.toLowerCase(), SESSIONS_PER_WALLET],
     );
     return { token, session: show(rows[0] as Row) };
   }

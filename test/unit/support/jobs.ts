@@ -51,6 +51,7 @@ export function ask(jobs: JobContext, response: object, headers: object = {}, id
     headers,
     kept: {
       keep: () => {},
+      until: () => {},
       whileWaiting: (work: (signal: AbortSignal) => unknown) => work(new AbortController().signal),
     },
     bodyHash: Buffer.alloc(32),
