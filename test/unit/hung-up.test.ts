@@ -30,10 +30,9 @@ function gateway(worker: Worker, parts: object = {}) {
   const jobs = fakeGateway({
     time: now,
     balances: spending(null),
+    choose: (excluded) => (excluded.has(host.signer) ? undefined : host),
     workers: {
-      candidates: () => [host],
-      choose: (_model: number, _demand: object, excluded: Set<string>) =>
-        excluded.has(host.signer) ? undefined : host,
+      capable: () => [host],
       mostTokens: () => null,
       largestWindow: () => null,
       answeredEmpty: () => {},
@@ -93,12 +92,13 @@ it("a database that is away while a refused job is closed ends no process", asyn
     throw new Error("the database is away");
   };
   const { jobs } = gateway(breaksOff, { abandoned: { take: async () => null, add: async () => {}, close } });
-  // The wallet's turn has not come: nothing is locked.
-  Object.assign(jobs, { pauses: { take: () => 1_000 } });
+  const refused = { status: "reverted", revert: { name: "Limits_Frozen", args: [] } };
+  const submit = () => ({ signed: Promise.resolve("0x10"), mined: Promise.resolve(refused) });
+  Object.assign(jobs, { pipeline: { congested: false, submit } });
   const unhandled = vi.fn();
   process.on("unhandledRejection", unhandled);
   onTestFinished(() => void process.off("unhandledRejection", unhandled));
-  await expect(ask(jobs, { destroyed: true })).rejects.toMatchObject({ code: "service_unavailable" });
+  await expect(ask(jobs, { destroyed: true })).rejects.toMatchObject({ code: "spending_frozen" });
   await expect.poll(() => closes).toBe(1);
   await setImmediate();
   expect(unhandled).not.toHaveBeenCalled();

@@ -80,7 +80,7 @@ async function noted(worker: (events: DispatchEvents) => Promise<unknown>, ms: n
   const steps: object[] = [];
   const context = fakeGateway({
     account: gateway,
-    workers: { choose: () => offered },
+    choose: () => offered,
     client: { dispatch: (_endpoint: string, _body: object, events: DispatchEvents) => worker(events) },
     ...rowsInMemory(async (step, change) => void (step === "taken" && steps.push(change))),
   });

@@ -6,9 +6,9 @@ import { fakeGateway, rowsInMemory } from "../support/fake-gateway.ts";
 function sweeping() {
   const { promise: looked, resolve: goOn } = Promise.withResolvers<string[]>();
   const rows = rowsInMemory();
-  const store = { ...rows.store, claimOwn: async () => 0, unfinished: () => looked };
+  const store = { ...rows.store, claimOwn: async () => 0, othersUnfinished: async () => [], unfinished: () => looked };
   const recovery = new Recovery(fakeGateway({ ...rows, store }), {
-    signer: { held: true, mayTakeOver: false },
+    signer: { held: true, left: async () => [] },
     indexIsWhole: () => false,
   } as never);
   const order: string[] = [];
