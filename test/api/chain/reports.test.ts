@@ -4,8 +4,8 @@
  *
  *   what the node does                                        report                                          before            now
  *   --------------------------------------------------------  ----------------------------------------------  ----------------  -------------------
- *   an error, not null, for a transaction it does not have    ethereum/go-ethereum#29956, ethers.js#4999      no outcome until  each answer counts
- *                                                                                                             it is over        for itself
+ *   an error, not null, for a transaction it does not have    ethereum/go-ethereum#29956, ethers.js#4999      nothing that is   each answer counts
+ *                                                                                                             stuck is replaced for itself
  *   the receipt of a removed block, for ever                  ethereum/go-ethereum#28992                      a new "lost" each  its block is asked
  *                                                                                                             six seconds       for
  *   a method blocked with 403 and no JSON                     wevm/viem#4381 (400 and no code)                sends nothing     the plain method
@@ -50,9 +50,9 @@ afterEach(async () => {
 afterAll(() => world.close());
 
 /** A pipeline behind such a node, and a block each 250 ms, in which alone transactions are mined. */
-async function behind(profile: NodeProfile, faults: NodeFaults) {
+async function behind(profile: NodeProfile, faults: NodeFaults, options: { replaceAfterMs?: number } = {}) {
   proxy = await NodeProxy.open(world.stack.info.rpc_url, profile);
-  const started = await world.start({ rpcUrl: proxy.url });
+  const started = await world.start({ rpcUrl: proxy.url, ...options });
   proxy.faults = faults;
   await world.node.setAutomine(false);
   mining = setInterval(() => void world.node.mine({ blocks: 1 }).catch(() => {}), BLOCK_MS);
@@ -124,6 +124,20 @@ it.each(KINDS)("a node that $does has each operation mined once", async ({ profi
   expect(mined).toHaveLength(20);
   expect(await locksOf(operations)).toHaveLength(20);
   expect(proxy.count(seen)).toBeGreaterThan(0);
+});
+
+it("a node that has an error for a transaction it lacks gets another offer for one that is stuck", async () => {
+  const { pipeline, head } = await behind(plainGeth, { indexing: true }, { replaceAfterMs: 1_000 });
+  clearInterval(mining);
+  const operation = lock(head, { validUntil: head.time + 600 });
+  const { signed, mined } = pipeline.submit(operation);
+  const first = await signed;
+  mining = setInterval(() => void world.raiseBaseFee(20_000_000_000n).catch(() => {}), BLOCK_MS);
+  const { status, hash } = await mined;
+  expect(status).toBe("mined");
+  expect(hash).not.toBe(first);
+  expect(await locksOf([operation])).toEqual([hash]);
+  await world.raiseBaseFee(7n);
 });
 
 it("a receipt of a block that a reorganisation removed is not believed for ever", async () => {
