@@ -2,6 +2,7 @@ import { writeFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Hex } from "viem";
 import { chainFiles } from "../../scripts/dev/chain.ts";
+import { signal } from "../../shared/process.ts";
 import { dumpChain } from "../support/chain-dump.ts";
 import type { Random } from "../support/random.ts";
 import type { Weather, Wire } from "../support/wire.ts";
@@ -25,9 +26,9 @@ const frozen = (name: string, pidOf: (world: World) => number): Fault => ({
   name: `SIGSTOP ${name}`,
   strike: async (world, random) => {
     const pid = pidOf(world);
-    process.kill(pid, "SIGSTOP");
+    signal(pid, "SIGSTOP");
     await sleep(random.int(500, 4_000));
-    process.kill(pid, "SIGCONT");
+    signal(pid, "SIGCONT");
   },
 });
 
