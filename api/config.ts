@@ -128,13 +128,12 @@ export const configSchema = z.object({
     .describe(
       "addresses of workers that you run yourself, comma separated. All others get [jobs as their stake covers](../workers.md#newcomers)",
     ),
-  CREDITS_PER_SVC: positive(10).describe("what an SVC of a worker's stake is worth, in credits. Follow the market"),
-  EARNED_SHARE: z.coerce
+  CREDITS_PER_SVC: z.coerce
     .number()
-    .min(0)
-    .default(0.1)
+    .positive()
+    .optional()
     .describe(
-      "share of a worker's earnings from you that adds to its stake. At most the protocol's fee: above it, a worker could buy trust",
+      "the most that you take an SVC to be worth, in credits, where governance's figure follows the market too slowly",
     ),
   MISCONDUCT_REST_SECONDS: positive(60).describe(
     "first rest of a worker [that did what no honest software does](../workers.md#newcomers), up to an hour",

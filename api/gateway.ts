@@ -160,10 +160,9 @@ export async function startGateway(
   const observations = new Observations();
   const client = new WorkerClient(endpointPolicy(config));
   const cover = new WorkerCover(
-    { index: pool, operator: operator.id, head, times, logger },
+    { index: pool, directory, operator: operator.id, head, times, logger },
     {
       creditsPerSvc: config.CREDITS_PER_SVC,
-      earnedShare: config.EARNED_SHARE,
       ownWorkers: new Set(config.OWN_WORKERS.map((worker) => worker.toLowerCase())),
     },
   );

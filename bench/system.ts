@@ -186,8 +186,7 @@ export async function withGateway({ stack, ...system }: System, key: Hex): Promi
       GATEWAY_PRIVATE_KEY: key,
       ALLOW_LOCAL_ENDPOINTS: "true",
       WEBHOOK_CONFIRMATIONS: "0",
-      // It does not know the workers as its operator's own: their stakes must not bound them.
-      CREDITS_PER_SVC: "1000000",
+      OWN_WORKERS: stack.workers.map(({ privateKey }) => privateKeyToAddress(privateKey)).join(),
       ...GATEWAY_SETTINGS,
     },
   });

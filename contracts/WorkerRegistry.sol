@@ -30,6 +30,13 @@ contract WorkerRegistry is IWorkerRegistry, Ownable, EIP712 {
         string endpoint;
     }
 
+    /// @dev What an SVC is worth, by time as the terms are. No job reads it.
+    struct Worth {
+        uint32 credits; // of 1,000 SVC
+        uint32 nextCredits;
+        uint40 changeAt; // from then on the next ones are in force
+    }
+
     /// @dev One slot: each job reads it. Announced terms apply by time, nobody has to switch them.
     struct Terms {
         uint40 changeAt; // from then on the next ones are in force
@@ -66,6 +73,7 @@ contract WorkerRegistry is IWorkerRegistry, Ownable, EIP712 {
     uint32 public override workerCount;
     uint32 private _termsSequence;
     Terms private _terms;
+    Worth private _worth;
 
     mapping(address signer => Worker) private _workers;
     mapping(uint32 id => address signer) private _signers;
@@ -85,18 +93,21 @@ contract WorkerRegistry is IWorkerRegistry, Ownable, EIP712 {
     /// @param stakeToken SVC, 18 decimals.
     /// @param minimumStake_ Stake of an active worker, millionths of an SVC.
     /// @param slashAmount_ What a slash takes, millionths of an SVC.
+    /// @param creditsPer1kSvc What 1,000 SVC are worth, credits.
     /// @param unbondingPeriod_ Seconds; the escrow's constructor checks that it outlasts every window.
     constructor(
         address owner_,
         IERC20 stakeToken,
         uint56 minimumStake_,
         uint56 slashAmount_,
+        uint32 creditsPer1kSvc,
         uint40 unbondingPeriod_
     ) Ownable(owner_) EIP712("WorkerRegistry", "1") {
         STAKE_TOKEN = stakeToken;
         unbondingPeriod = unbondingPeriod_;
         _checkTerms(minimumStake_, slashAmount_);
         _schedule(minimumStake_, slashAmount_, uint40(block.timestamp));
+        _scheduleWorth(creditsPer1kSvc, uint40(block.timestamp));
     }
 
     // ------------------------------------------------------------------------------------------------ registration
@@ -275,6 +286,24 @@ contract WorkerRegistry is IWorkerRegistry, Ownable, EIP712 {
     }
 
     /// @inheritdoc IWorkerRegistry
+    function scheduleSvcWorth(uint32 creditsPer1kSvc) external onlyOwner {
+        // A fall must bound the next offer already: nobody relies on a worth that the market no longer pays.
+        uint40 notice = creditsPer1kSvc > _svcWorth() ? unbondingPeriod : 0;
+        _scheduleWorth(creditsPer1kSvc, uint40(block.timestamp) + notice);
+    }
+
+    /// @inheritdoc IWorkerRegistry
+    function svcWorth() external view returns (uint32) {
+        return _svcWorth();
+    }
+
+    /// @inheritdoc IWorkerRegistry
+    function nextSvcWorth() external view returns (uint32 creditsPer1kSvc, uint40 effectiveAt) {
+        Worth memory worth = _worth;
+        if (block.timestamp < worth.changeAt) return (worth.nextCredits, worth.changeAt);
+    }
+
+    /// @inheritdoc IWorkerRegistry
     function minimumStake() external view returns (uint56) {
         return _minimumStake();
     }
@@ -378,6 +407,17 @@ contract WorkerRegistry is IWorkerRegistry, Ownable, EIP712 {
             nextSlash: uint48(slashAmount_)
         });
         emit StakeTermsScheduled(++_termsSequence, minimumStake_, slashAmount_, changeAt);
+    }
+
+    function _svcWorth() private view returns (uint32) {
+        Worth storage worth = _worth;
+        return block.timestamp >= worth.changeAt ? worth.nextCredits : worth.credits;
+    }
+
+    function _scheduleWorth(uint32 creditsPer1kSvc, uint40 changeAt) private {
+        if (creditsPer1kSvc == 0) revert Registry_InvalidSvcWorth();
+        _worth = Worth({credits: _svcWorth(), nextCredits: creditsPer1kSvc, changeAt: changeAt});
+        emit SvcWorthScheduled(++_termsSequence, creditsPer1kSvc, changeAt);
     }
 
     /// @dev A slash is at most the minimum stake: whoever may work can be punished in full.

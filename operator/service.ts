@@ -274,9 +274,18 @@ async function fundReserve(operator: Operator, of: number, amount: number): Prom
   return { text: `${approval.text}\n${funded.text}`, json: funded.json };
 }
 
-export const workers: Group = (program, { show }) => {
+export const workers: Group = (program, { show, propose }) => {
   const group = program.command("workers").description("the worker pool");
   group.command("list").description("stake, state, health and models of all workers").action(show(listWorkers));
+  group
+    .command("propose-worth")
+    .description("vote: what 1,000 SVC are worth; a fall holds at once")
+    .argument("<credits>", "credits that 1,000 SVC are worth", whole(1, 2 ** 32 - 1))
+    .action(
+      propose(({ registry }, credits) =>
+        call(registry, "scheduleSvcWorth", [credits], `1,000 SVC are worth ${credits} credits`),
+      ),
+    );
   group
     .command("register")
     .description("registers one's own pool, or brings it up to date")

@@ -10,6 +10,7 @@
  * ARBITER_ADDRESSES     arbiters of disputes, comma separated; ARBITER_QUORUM of them make a ruling (default: a majority).
  * STABLECOIN_ADDRESS    6-decimal token; on chain id 31337 a test token is deployed without it.
  * FEE_BPS               protocol fee, hundredths of a percent; default 1000.
+ * CREDITS_PER_1K_SVC    what 1,000 SVC are worth, credits; default 10000. Follow the market.
  * COMPENSATION_CAP      credits that the treasury can be charged on a UTC day; default 20000.
  *
  * On chain id 31337 operator, guardian, holder and arbiters have defaults (public keys of the development mnemonic), and tests can set:

@@ -75,6 +75,7 @@ const TITLES: Record<string, string> = {
   "registry.StakeWithdrawn": "Stake withdrawn",
   "registry.WorkerSlashed": "Worker slashed",
   "registry.StakeTermsScheduled": "Minimum stake and slash announced",
+  "registry.SvcWorthScheduled": "Worth of 1,000 SVC announced",
   "panel.ArbitersSet": "Arbiters appointed",
   "panel.Voted": "Arbiter voted",
   "treasury.TreasuryPaid": "Treasury paid by governance",
@@ -93,7 +94,7 @@ const UNITS: Record<
   string
 > = {
   credits:
-    "credits free escrowed returned bond creditsPerRequest creditsPer1kTokens dailyLimit spentToday reserve held",
+    "credits free escrowed returned bond creditsPerRequest creditsPer1kTokens dailyLimit spentToday reserve held creditsPer1kSvc",
   "stablecoin units": "units workerUnits feeUnits paid owed",
   "SVC base units": "",
   "SVC millionths": "stake added amount minimumStake slashAmount",

@@ -29,6 +29,17 @@ export type RegisteredWorker = {
   models: ReadonlySet<number>;
 };
 
+/** What a slash takes, and what that is worth, as governance states it now. */
+export type SlashTerms = {
+  /** Millionths of an SVC. */
+  amount: number;
+  /** Credits. */
+  worth: number;
+};
+
+/** Millionths of an SVC in 1,000 SVC. */
+const UNITS_PER_1K_SVC = 1_000_000_000;
+
 const REFRESH_MS = 30_000;
 const READS_AT_ONCE = 20;
 
@@ -43,6 +54,7 @@ export class Directory {
   readonly #logger: Logger;
   #models = new Map<string, Model>();
   #workers: RegisteredWorker[] = [];
+  #slash: SlashTerms = { amount: 0, worth: 0 };
   #readBlock = 0;
   #readAt = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -92,11 +104,16 @@ export class Directory {
     return this.#workers;
   }
 
+  slash(): SlashTerms {
+    return this.#slash;
+  }
+
   async refresh(): Promise<void> {
     const block = await this.#rpc.client.getBlockNumber({ cacheTime: 0 });
-    const [models, workers] = await Promise.all([this.#readModels(), this.#readWorkers()]);
+    const [models, workers, slash] = await Promise.all([this.#readModels(), this.#readWorkers(), this.#readSlash()]);
     this.#models = new Map(models.map((model) => [model.id, model]));
     this.#workers = workers;
+    this.#slash = slash;
     this.#readBlock = Number(block);
     this.#readAt = Date.now();
   }
@@ -132,6 +149,16 @@ export class Directory {
       createdAt,
       retiresAt,
     }));
+  }
+
+  async #readSlash(): Promise<SlashTerms> {
+    const registry = { address: this.#contracts.WorkerRegistry, abi: workerRegistryAbi } as const;
+    const [slashAmount, worth] = await Promise.all([
+      this.#rpc.client.readContract({ ...registry, functionName: "slashAmount" }),
+      this.#rpc.client.readContract({ ...registry, functionName: "svcWorth" }),
+    ]);
+    const amount = Number(slashAmount);
+    return { amount, worth: (amount * worth) / UNITS_PER_1K_SVC };
   }
 
   async #readWorkers(): Promise<RegisteredWorker[]> {

@@ -1,11 +1,12 @@
 /**
  * What this gateway has at risk at workers, and what covers it. Credits are at risk at a worker from the offer of their job until nobody can dispute
- * its charge. They are covered by what the worker would lose: its stake, at a worth in credits that the operator sets, and a share of what it
- * earned from this operator beyond dispute. So a newcomer starts with few and small jobs. The operator's own workers have no bound.
+ * its charge. They are covered by what the worker would lose: one slash a job, as often as its stake has a whole one. Governance states what a
+ * slash is worth (docs/contracts/economics.md). What a worker earned covers nothing: nobody can take it back. The operator's own workers have no
+ * bound.
  */
 import type { Logger } from "pino";
 import type { Hex } from "viem";
-import type { RegisteredWorker } from "../chain/directory.ts";
+import type { Directory, RegisteredWorker, SlashTerms } from "../chain/directory.ts";
 import type { Head } from "../chain/rpc.ts";
 import { chargedAtWorkers, getHead, IndexUnavailable, provenAtWorkers } from "../db/index-reads.ts";
 import type { Reader } from "../db/pool.ts";
@@ -14,16 +15,15 @@ const REFRESH_MS = 15_000;
 const UNITS_PER_SVC = 1_000_000;
 
 type CoverSettings = {
-  /** What an SVC of stake is worth in credits. */
-  creditsPerSvc: number;
-  /** Share of a worker's earnings that adds to its stake. */
-  earnedShare: number;
+  /** The most that the operator takes an SVC to be worth, in credits; governance's worth holds where it is less. */
+  creditsPerSvc?: number | undefined;
   /** The operator's own workers, lower case. */
   ownWorkers: ReadonlySet<string>;
 };
 
 type Parts = {
   index: Reader;
+  directory: Pick<Directory, "slash">;
   operator: number;
   head: Pick<Head, "time">;
   /** Seconds. */
@@ -43,13 +43,12 @@ export class WorkerCover {
   readonly #answered = new Map<Hex, Risk>();
   /** Sum of both, by worker. */
   readonly #atRisk = new Map<string, number>();
-  /** What the index says, by worker: charges beyond dispute, and locks of jobs that the worker proved and that are not over. */
-  readonly #earned = new Map<string, number>();
+  /** What the index says, by worker: locks of jobs that the worker proved and that are not over. */
   #proven = new Map<string, number>();
-  /** Chain time of the locks up to which `#earned` counts. */
-  #countedUntil = 0;
   /** Chain time; what was locked before is an earlier process's. */
   #startedAt: number | undefined;
+  /** Whether the earlier process's charges are counted. */
+  #isCounted = false;
   #timer: NodeJS.Timeout | undefined;
   #stopped = false;
 
@@ -58,14 +57,14 @@ export class WorkerCover {
     this.#settings = settings;
   }
 
-  /** Reads the index now and every 15 s. Until it could be read, stakes alone count. */
+  /** Reads the index now and every 15 s. Until it could be read, what this process offered alone counts. */
   async start(): Promise<void> {
     this.#startedAt ??= this.#parts.head.time;
     try {
       await this.#refresh();
     } catch (error) {
       const level = error instanceof IndexUnavailable ? "debug" : "warn";
-      this.#parts.logger[level]({ err: error }, "what workers earned could not be read: the last figures stay");
+      this.#parts.logger[level]({ err: error }, "what workers have at risk could not be read: the last figures stay");
     }
     if (!this.#stopped) this.#timer = setTimeout(() => void this.start(), REFRESH_MS).unref();
   }
@@ -75,19 +74,32 @@ export class WorkerCover {
     clearTimeout(this.#timer);
   }
 
-  /** Credits that the worker would lose: what it covers while nothing is at risk there. */
-  whole({ signer, stake }: Pick<RegisteredWorker, "signer" | "stake">): number {
-    const worker = signer.toLowerCase();
-    if (this.#settings.ownWorkers.has(worker)) return Number.POSITIVE_INFINITY;
-    const { creditsPerSvc, earnedShare } = this.#settings;
-    return Math.floor((stake / UNITS_PER_SVC) * creditsPerSvc + (this.#earned.get(worker) ?? 0) * earnedShare);
+  /** The largest lock that the worker covers while nothing is at risk there: the worth of a slash. */
+  largest({ signer, stake }: Pick<RegisteredWorker, "signer" | "stake">): number {
+    if (this.#isOwn(signer)) return Number.POSITIVE_INFINITY;
+    const { amount, worth } = this.#slash();
+    return stake < amount ? 0 : Math.floor(worth);
   }
 
   /** Credits that may still be locked for jobs at the worker. */
   room(worker: Pick<RegisteredWorker, "signer" | "stake">): number {
+    if (this.#isOwn(worker.signer)) return Number.POSITIVE_INFINITY;
     this.#release();
     const signer = worker.signer.toLowerCase();
-    return this.whole(worker) - (this.#atRisk.get(signer) ?? 0) - (this.#proven.get(signer) ?? 0);
+    const { amount, worth } = this.#slash();
+    const slashes = amount === 0 ? 0 : Math.floor(worker.stake / amount);
+    return Math.floor(worth * slashes) - (this.#atRisk.get(signer) ?? 0) - (this.#proven.get(signer) ?? 0);
+  }
+
+  #isOwn(signer: string): boolean {
+    return this.#settings.ownWorkers.has(signer.toLowerCase());
+  }
+
+  #slash(): SlashTerms {
+    const { creditsPerSvc } = this.#settings;
+    const slash = this.#parts.directory.slash();
+    if (creditsPerSvc === undefined) return slash;
+    return { ...slash, worth: Math.min(slash.worth, (slash.amount / UNITS_PER_SVC) * creditsPerSvc) };
   }
 
   /** Keeps cover for a job that will be offered to the worker. Returns what gives it back; call it once. */
@@ -99,8 +111,8 @@ export class WorkerCover {
 
   /** The worker is offered a job, for which so many credits are locked. */
   offered(jobId: Hex, { signer }: Pick<RegisteredWorker, "signer">, credits: number): void {
+    if (this.#isOwn(signer)) return;
     const worker = signer.toLowerCase();
-    if (this.#settings.ownWorkers.has(worker)) return;
     this.#add(this.#running, jobId, { worker, credits, until: Number.POSITIVE_INFINITY });
   }
 
@@ -154,25 +166,17 @@ export class WorkerCover {
     this.#atRisk.set(worker, (this.#atRisk.get(worker) ?? 0) + credits);
   }
 
-  /**
-   * The first time, what an earlier process left at risk is counted as well: the charges of its newest jobs. Later only the jobs that became
-   * indisputable since the last time are read.
-   */
+  /** Reads what workers proved by themselves, and the first time what an earlier process left at risk: the charges of its newest jobs. */
   async #refresh(): Promise<void> {
     const { index, operator, head, times } = this.#parts;
     const indexed = await getHead(index);
     if (indexed === null) return;
-    const now = Math.min(head.time, indexed.blockTime);
-    const until = now - times.completion - this.#disputable;
     this.#proven = await provenAtWorkers(index, operator);
-    if (until <= this.#countedUntil) return;
-    const earned = await chargedAtWorkers(index, operator, { from: this.#countedUntil, until });
-    const isFirst = this.#countedUntil === 0;
-    const recent = isFirst
-      ? await chargedAtWorkers(index, operator, { from: until, until: this.#startedAt ?? now })
-      : new Map<string, number>();
-    this.#countedUntil = until;
-    for (const [worker, credits] of earned) this.#earned.set(worker, (this.#earned.get(worker) ?? 0) + credits);
+    if (this.#isCounted) return;
+    const now = Math.min(head.time, indexed.blockTime);
+    const from = now - times.completion - this.#disputable;
+    const recent = await chargedAtWorkers(index, operator, { from, until: this.#startedAt ?? now });
+    this.#isCounted = true;
     for (const [worker, credits] of recent) {
       this.#count(worker, credits);
       setTimeout(() => this.#count(worker, -credits), this.#disputable * 1000).unref();

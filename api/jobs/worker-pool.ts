@@ -192,7 +192,7 @@ export class WorkerPool {
     const { cover } = this.#parts;
     return this.hosts(model).filter(
       (worker) =>
-        !excluded.has(worker.signer) && this.#of(worker.signer).has(model, needs) && cover.whole(worker) >= credits,
+        !excluded.has(worker.signer) && this.#of(worker.signer).has(model, needs) && cover.largest(worker) >= credits,
     );
   }
 

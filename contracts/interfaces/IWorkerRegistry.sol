@@ -91,6 +91,12 @@ interface IWorkerRegistry {
     /// @param effectiveAt When they apply, inclusive.
     event StakeTermsScheduled(uint32 sequence, uint56 minimumStake, uint56 slashAmount, uint40 effectiveAt);
 
+    /// @notice Another worth of SVC was announced; it replaces an announcement that is not in force yet.
+    /// @param sequence Running number of the registry's own events, shared with StakeTermsScheduled.
+    /// @param creditsPer1kSvc What 1,000 SVC are worth, credits.
+    /// @param effectiveAt When it applies, inclusive; a fall applies at once.
+    event SvcWorthScheduled(uint32 sequence, uint32 creditsPer1kSvc, uint40 effectiveAt);
+
     /// @notice The escrow was set.
     event EscrowSet(address indexed escrow);
 
@@ -127,6 +133,8 @@ interface IWorkerRegistry {
     error Registry_InvalidStakeTerms(uint256 minimumStake, uint256 slashAmount);
     /// @notice A change of the stake terms before the unbonding period has passed since the last one came into force.
     error Registry_TermsTooSoon(uint256 notBefore, uint256 now_);
+    /// @notice SVC must be worth something.
+    error Registry_InvalidSvcWorth();
     /// @notice Only the escrow slashes.
     error Registry_NotTheEscrow(address caller);
     /// @notice A job is slashed for once.
@@ -212,6 +220,17 @@ interface IWorkerRegistry {
 
     /// @notice Terms that are announced and not in force yet; all zero if there are none.
     function nextStakeTerms() external view returns (uint56 minimum, uint56 slashed, uint40 effectiveAt);
+
+    /// @notice States what 1,000 SVC are worth, credits. A fall is in force at once, a rise after the unbonding period. Gateways offer a
+    ///         worker no job above the worth of a slash, and no more open ones than the full slashes in its stake. The contracts do
+    ///         not use it: a lock knows no worker. Owner of the registry only.
+    function scheduleSvcWorth(uint32 creditsPer1kSvc) external;
+
+    /// @notice What 1,000 SVC are worth now, credits.
+    function svcWorth() external view returns (uint32);
+
+    /// @notice The worth that is announced and not in force yet; zero if there is none.
+    function nextSvcWorth() external view returns (uint32 creditsPer1kSvc, uint40 effectiveAt);
 
     /// @notice Seconds between the start of unbonding and the withdrawal, and between stake terms and their effect.
     function unbondingPeriod() external view returns (uint40);

@@ -73,6 +73,15 @@ ponder.on("WorkerRegistry:StakeTermsScheduled", async ({ event, context }) => {
   });
 });
 
+// Nothing is read from the index for it: gateways ask the registry.
+ponder.on("WorkerRegistry:SvcWorthScheduled", async ({ event, context }) => {
+  await record(context, event, {
+    kind: "registry.svc_worth_scheduled",
+    subject: "WorkerRegistry",
+    ordinal: event.args.sequence,
+  });
+});
+
 ponder.on("ArbitrationPanel:ArbitersSet", async ({ event, context }) => {
   const { set, arbiters, quorum } = event.args;
   await configure(context, () => ({ arbiterSet: set, arbiters, arbiterQuorum: quorum }));

@@ -4682,6 +4682,11 @@ export const workerRegistryAbi = [
     "type": "uint56"
    },
    {
+    "internalType": "uint32",
+    "name": "creditsPer1kSvc",
+    "type": "uint32"
+   },
+   {
     "internalType": "uint40",
     "name": "unbondingPeriod_",
     "type": "uint40"
@@ -4829,6 +4834,11 @@ export const workerRegistryAbi = [
    }
   ],
   "name": "Registry_InvalidStakeTerms",
+  "type": "error"
+ },
+ {
+  "inputs": [],
+  "name": "Registry_InvalidSvcWorth",
   "type": "error"
  },
  {
@@ -5239,6 +5249,31 @@ export const workerRegistryAbi = [
   "anonymous": false,
   "inputs": [
    {
+    "indexed": false,
+    "internalType": "uint32",
+    "name": "sequence",
+    "type": "uint32"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint32",
+    "name": "creditsPer1kSvc",
+    "type": "uint32"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint40",
+    "name": "effectiveAt",
+    "type": "uint40"
+   }
+  ],
+  "name": "SvcWorthScheduled",
+  "type": "event"
+ },
+ {
+  "anonymous": false,
+  "inputs": [
+   {
     "indexed": true,
     "internalType": "uint32",
     "name": "worker",
@@ -5534,6 +5569,24 @@ export const workerRegistryAbi = [
  },
  {
   "inputs": [],
+  "name": "nextSvcWorth",
+  "outputs": [
+   {
+    "internalType": "uint32",
+    "name": "creditsPer1kSvc",
+    "type": "uint32"
+   },
+   {
+    "internalType": "uint40",
+    "name": "effectiveAt",
+    "type": "uint40"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [],
   "name": "owner",
   "outputs": [
    {
@@ -5646,6 +5699,19 @@ export const workerRegistryAbi = [
    }
   ],
   "name": "scheduleStakeTerms",
+  "outputs": [],
+  "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "uint32",
+    "name": "creditsPer1kSvc",
+    "type": "uint32"
+   }
+  ],
+  "name": "scheduleSvcWorth",
   "outputs": [],
   "stateMutability": "nonpayable",
   "type": "function"
@@ -5813,6 +5879,19 @@ export const workerRegistryAbi = [
   "name": "startUnbonding",
   "outputs": [],
   "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [],
+  "name": "svcWorth",
+  "outputs": [
+   {
+    "internalType": "uint32",
+    "name": "",
+    "type": "uint32"
+   }
+  ],
+  "stateMutability": "view",
   "type": "function"
  },
  {

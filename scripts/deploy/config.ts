@@ -7,6 +7,7 @@ import { DEV_CHAIN_ID } from "../../protocol/deployment.ts";
 import { nodeUrlFault } from "../../shared/node-url.ts";
 import {
   DEFAULT_COMPENSATION_CAP,
+  DEFAULT_CREDITS_PER_1K_SVC,
   DEFAULT_DURATIONS,
   DEFAULT_FEE_BPS,
   DEFAULT_GOVERNANCE,
@@ -71,10 +72,11 @@ export function readConfig(env: Env, chainId: number): DeployConfig {
     serviceTokenHolder: role(env, "SERVICE_TOKEN_HOLDER_ADDRESS", dev ? DEV_SERVICE_TOKEN_HOLDER : null),
     stablecoin,
     operators: addresses(env, "OPERATOR_ADMIN_ADDRESSES", dev ? [OPERATOR_ADMIN.address] : null),
-    feeBps: wholeNumber(env, "FEE_BPS", DEFAULT_FEE_BPS, 2_000),
-    compensationCap: wholeNumber(env, "COMPENSATION_CAP", DEFAULT_COMPENSATION_CAP, 1_000_000),
+    feeBps: wholeNumber(env, "FEE_BPS", DEFAULT_FEE_BPS, [0, 2_000]),
+    compensationCap: wholeNumber(env, "COMPENSATION_CAP", DEFAULT_COMPENSATION_CAP, [0, 1_000_000]),
     minimumStake: DEFAULT_MINIMUM_STAKE,
     slashAmount: DEFAULT_SLASH_AMOUNT,
+    creditsPer1kSvc: wholeNumber(env, "CREDITS_PER_1K_SVC", DEFAULT_CREDITS_PER_1K_SVC, [1, 0xffffffff]),
     arbiters,
     arbiterQuorum: arbiterQuorum(env, arbiters.length),
     governance: {
@@ -128,11 +130,11 @@ function arbiterQuorum(env: Env, arbiters: number): number {
 }
 
 /** The contract has the same bound; here the error says which variable to change. */
-function wholeNumber(env: Env, name: string, fallback: number, most: number): number {
+function wholeNumber(env: Env, name: string, fallback: number, [least, most]: [number, number]): number {
   const text = env[name];
   if (!text) return fallback;
-  if (!/^\d+$/.test(text) || Number(text) > most)
-    throw new ConfigError(`${name}=${text} must be a whole number from 0 to ${most}`);
+  if (!/^\d+$/.test(text) || Number(text) < least || Number(text) > most)
+    throw new ConfigError(`${name}=${text} must be a whole number from ${least} to ${most}`);
   return Number(text);
 }
 

@@ -27,6 +27,7 @@ export function protocolModule(settings: ProtocolSettings) {
       serviceToken,
       settings.minimumStake,
       settings.slashAmount,
+      settings.creditsPer1kSvc,
       durations.unbonding,
     ]);
     const disputeLogic = m.library("DisputeLogic");

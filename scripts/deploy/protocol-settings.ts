@@ -51,6 +51,8 @@ export type ProtocolSettings = {
   minimumStake: bigint;
   /** What a slash takes, millionths of an SVC; at most the minimum stake, worth more than any job. */
   slashAmount: bigint;
+  /** What 1,000 SVC are worth, credits: gateways bound what is open at a worker by the worth of its slashes. */
+  creditsPer1kSvc: number;
   /** First arbiters of disputes. */
   arbiters: readonly Address[];
   /** Votes that make a ruling; more than half of the arbiters. */
@@ -103,5 +105,7 @@ export const DEFAULT_COMPENSATION_CAP = 20_000;
 export const DEFAULT_MINIMUM_STAKE = 1_000_000_000n;
 /** 500 SVC: half of the minimum stake, so that a worker slashed once can still be slashed in full. */
 export const DEFAULT_SLASH_AMOUNT = 500_000_000n;
+/** 10 credits an SVC: a slash is worth the largest job. */
+export const DEFAULT_CREDITS_PER_1K_SVC = 10_000;
 /** 1,000,000,000 SVC of 18 decimals. */
 export const SERVICE_TOKEN_SUPPLY = 10n ** 27n;

@@ -141,6 +141,7 @@ async function wrongFigures(client: PublicClient, made: Made, settings: Protocol
       return [`model ${i + 1}`, listed?.then(({ listing }) => fields(listing)) ?? "none", fields(LAUNCH_MODELS[i])];
     }),
     ["the minimum stake", registry.read.minimumStake(), settings.minimumStake],
+    ["the worth of 1,000 SVC", registry.read.svcWorth(), settings.creditsPer1kSvc],
     ["the slash amount", registry.read.slashAmount(), settings.slashAmount],
     ["the unbonding period", registry.read.unbondingPeriod(), durations.unbonding],
     ["the notice of prices", catalog.read.priceNotice(), durations.priceNotice],

@@ -169,7 +169,7 @@ const FAULTS: readonly Fault[] = [
       const exchange = async (env: Record<string, string>): Promise<void> => {
         for (const gateway of practice.gateways) await practice.exchange(gateway, { env: { ...PATIENT, ...env } });
       };
-      await exchange({ CREDITS_PER_SVC: "0.1", EARNED_SHARE: "0" });
+      await exchange({ CREDITS_PER_SVC: "0.1" });
       return () => exchange({});
     },
   },

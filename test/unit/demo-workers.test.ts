@@ -34,7 +34,7 @@ beforeEach(async () => {
     incidents: {},
     observations: new Observations(),
     metrics: {},
-    cover: { whole: () => 1_000, room: () => 1_000, keep: () => () => {} },
+    cover: { largest: () => 1_000, room: () => 1_000, keep: () => () => {} },
     logger: pino({ level: "silent" }),
   };
   pool = new WorkerPool({ directory, client: { probe }, ...rest } as never, {

@@ -21,8 +21,18 @@ afterEach(() => {
 type Settled = { credits: number; createdAt: number };
 const now = () => Math.floor(Date.now() / 1000);
 
+/** 500 SVC at 10 credits, as a deployment begins. */
+let slash = { amount: 500_000_000, worth: 5_000 };
+beforeEach(() => {
+  slash = { amount: 500_000_000, worth: 5_000 };
+});
+type Given = { proven?: number; own?: string[]; creditsPerSvc?: number };
+
 /** A gateway's cover over an index with these jobs of the worker; null: there is no index. */
-async function over(settled: Settled[] | null, { proven = 0, own = [] as string[] } = {}): Promise<WorkerCover> {
+async function over(
+  settled: Settled[] | null,
+  { proven = 0, own = [], creditsPerSvc }: Given = {},
+): Promise<WorkerCover> {
   const query = async ({ name, values }: { name: string; values: number[] }) => {
     if (settled === null) throw Object.assign(new Error("no schema"), { code: "3F000" });
     const row = (credits: number) => ({ rows: credits === 0 ? [] : [{ worker: SIGNER.toLowerCase(), credits }] });
@@ -37,18 +47,44 @@ async function over(settled: Settled[] | null, { proven = 0, own = [] as string[
       return now();
     },
   };
-  const parts = { index: { query } as never, operator: 1, head, times, logger: pino({ level: "silent" }) };
-  const settings = { creditsPerSvc: 10, earnedShare: 0.1, ownWorkers: new Set(own) };
-  cover = new WorkerCover(parts, settings);
+  const directory = { slash: () => slash };
+  const parts = { index: { query } as never, directory, operator: 1, head, times, logger: pino({ level: "silent" }) };
+  cover = new WorkerCover(parts, { creditsPerSvc, ownWorkers: new Set(own) });
   await cover.start();
   return cover;
 }
 
-it("is what the stake is worth, before a worker has earned anything and without an index", async () => {
-  expect((await over([])).room(newcomer)).toBe(20_000);
+it("is the worth of the whole slashes in a stake, also without an index", async () => {
   expect((await over(null)).room(newcomer)).toBe(20_000);
-  // A slash takes 500 SVC: the largest job.
-  expect((await over([])).room({ ...newcomer, stake: 1_500_000_000 })).toBe(15_000);
+  const at = await over([]);
+  for (const [stake, room] of [
+    [1_500_000_000, 15_000],
+    [1_499_999_999, 10_000],
+    [499_999_999, 0],
+  ] as const)
+    expect(at.room({ ...newcomer, stake })).toBe(room);
+});
+
+it("follows the worth that governance states, from the next offer on", async () => {
+  const at = await over([]);
+  at.offered(newJobId(), newcomer, 4_000);
+  slash = { amount: 500_000_000, worth: 500 };
+  expect(at.room(newcomer)).toBe(-2_000);
+});
+
+it("is the operator's own worth of SVC where that is less", async () => {
+  expect((await over([], { creditsPerSvc: 5 })).room(newcomer)).toBe(10_000);
+  expect((await over([], { creditsPerSvc: 50 })).room(newcomer)).toBe(20_000);
+});
+
+it("has no place for a job that locks more than a slash is worth, whatever the stake", async () => {
+  const at = await over([]);
+  const rich = { ...newcomer, stake: 1_000_000_000_000 };
+  expect(at.largest(rich)).toBe(5_000);
+  slash = { amount: 500_000_000, worth: 2_500.5 };
+  expect([at.largest(rich), at.room(rich)]).toEqual([2_500, 5_001_000]);
+  expect(at.largest({ ...newcomer, stake: 500_000_000 })).toBe(2_500);
+  expect(at.largest({ ...newcomer, stake: 499_999_999 })).toBe(0);
 });
 
 it("is less by the lock of a job that runs, by its charge until nobody can dispute it, then by nothing", async () => {
@@ -76,15 +112,8 @@ it("is whole again where the job went to another worker, which has it then", asy
   expect([at.room(newcomer), at.room(second)]).toEqual([20_000, 19_900]);
 });
 
-it("grows by a tenth of what the worker earned beyond dispute, also while the gateway runs", async () => {
-  const settled = [{ credits: 5_000, createdAt: now() - 3_600 }];
-  const at = await over(settled);
-  expect(at.room(newcomer)).toBe(20_500);
-  settled.push({ credits: 1_000, createdAt: now() });
-  await vi.advanceTimersByTimeAsync(120_000);
-  expect(at.room(newcomer)).toBe(20_500);
-  await vi.advanceTimersByTimeAsync(150_000);
-  expect(at.room(newcomer)).toBe(20_600);
+it("does not grow by what a worker earned: nobody can take that back", async () => {
+  expect((await over([{ credits: 100_000, createdAt: now() - 3_600 }])).room(newcomer)).toBe(20_000);
 });
 
 it("is what it was after a restart: charges that can be disputed still count", async () => {
@@ -102,4 +131,5 @@ it("has no bound at the operator's own workers", async () => {
   const at = await over([], { own: [SIGNER.toLowerCase()] });
   at.offered(newJobId(), newcomer, 1_000_000);
   expect(at.room(newcomer)).toBe(Number.POSITIVE_INFINITY);
+  expect(at.largest(newcomer)).toBe(Number.POSITIVE_INFINITY);
 });

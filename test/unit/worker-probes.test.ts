@@ -52,7 +52,7 @@ async function start(list: Answer[] = []): Promise<void> {
     };
   };
   const parts = { directory, client: { probe } };
-  const cover = { whole: () => 1, room: () => 1 - kept, keep };
+  const cover = { largest: () => 1, room: () => 1 - kept, keep };
   const rest = { incidents: {}, observations: new Observations(), metrics: {}, cover, logger };
   pool = new WorkerPool({ ...parts, ...rest } as never, { startWithinMs: 5_000, misconductRestMs: 1_000 });
   await pool.start();

@@ -298,6 +298,12 @@ describe("disputes and the treasury", () => {
     await expect(operator("treasury propose-cap 1000001", KEYS.holder)).rejects.toThrow("from 0 to 1000000");
   });
 
+  it("states what SVC is worth by vote only", async () => {
+    await decided("workers propose-worth 9000");
+    expect(await p.read({ ...p.registry, functionName: "svcWorth" })).toBe(9_000);
+    await expect(operator("workers propose-worth 0", KEYS.holder)).rejects.toThrow("from 1 to 4294967295");
+  });
+
   it("pays out by vote only", async () => {
     const { address } = privateKeyToAccount(keccak256(toBytes("a receiver")));
     await expect(operator(`treasury propose-pay stablecoin ${address} 0`, KEYS.holder)).rejects.toThrow("above 0");

@@ -165,7 +165,7 @@ async function deployments(on = ethers) {
   const treasury = await on.deployContract("ProtocolTreasury", [owner, token]);
   const factory = await escrowFactory(on);
   const deploy = async (windows: Windows, unbonding: number) => {
-    const registry = await on.deployContract("WorkerRegistry", [owner, token, 1, 1, unbonding]);
+    const registry = await on.deployContract("WorkerRegistry", [owner, token, 1, 1, 1, unbonding]);
     // Catalog and panel are only kept.
     const roles = [token, token, registry, token, owner, owner, treasury] as const;
     return await factory.deploy(...roles, 1_000, DEFAULT_COMPENSATION_CAP, windows);

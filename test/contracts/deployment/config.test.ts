@@ -48,6 +48,7 @@ describe("Settings of a deployment", () => {
       compensationCap: 20_000,
       minimumStake: 1_000_000_000n,
       slashAmount: 500_000_000n,
+      creditsPer1kSvc: 10_000,
       arbiters: [
         "0x14dC79964da2C08b23698B3D3cc7Ca32193d9955",
         "0x23618e81E3f5cdF7f54C3d65f7FBc0aBf5B21E8f",
@@ -108,6 +109,13 @@ describe("Settings of a deployment", () => {
     expect(errorOf({ ...MAINNET, DEPLOY_WINDOWS: '{"completion": -1}' }, 31337)).to.contain("completion");
     expect(errorOf({ ...MAINNET, DEPLOY_WINDOWS: "5" }, 31337)).to.contain("DEPLOY_WINDOWS");
     expect(errorOf({ ...MAINNET, DEPLOY_WINDOWS: "{" }, 31337)).to.contain("not JSON");
+  });
+
+  it("have a worth of 1,000 SVC from 1 to 4,294,967,295 credits", () => {
+    const worth = (text: string) => readConfig({ ...MAINNET, CREDITS_PER_1K_SVC: text }, 1).settings.creditsPer1kSvc;
+    expect([worth("1"), worth("4294967295")]).to.deep.equal([1, 4_294_967_295]);
+    for (const text of ["0", "4294967296"])
+      expect(errorOf({ ...MAINNET, CREDITS_PER_1K_SVC: text }, 1)).to.contain("from 1 to 4294967295");
   });
 
   it("have a fee from 0 to 2,000 hundredths of a percent, and a compensation cap from 0 to 1,000,000 credits", () => {

@@ -266,6 +266,8 @@ describe("The read-back of a deployment", function () {
       await catalog("scheduleRetirement", [1, 4_000_000_000]);
       const terms = encodeFunctionData({ abi: workerRegistryAbi, functionName: "scheduleStakeTerms", args: [2n, 1n] });
       await send(OWNER, contracts.WorkerRegistry, terms);
+      const worth = encodeFunctionData({ abi: workerRegistryAbi, functionName: "scheduleSvcWorth", args: [99_999] });
+      await send(OWNER, contracts.WorkerRegistry, worth);
 
       expect(await findings()).to.deep.equal([]);
       const found = (await history()).map((line) => line.replace(/(effectiveAt)=\d{10}/, "$1=later"));
@@ -273,7 +275,8 @@ describe("The read-back of a deployment", function () {
         "InferenceEscrow emitted FeeScheduled(sequence=6, feeBps=2000, effectiveAt=later)",
         "ModelCatalog emitted PricesScheduled(model=8, sequence=2, creditsPerRequest=30, creditsPer1kTokens=60, effectiveAt=later)",
         "ModelCatalog emitted RetirementScheduled(model=1, sequence=2, retiresAt=4000000000)",
-        "WorkerRegistry emitted StakeTermsScheduled(sequence=2, minimumStake=2, slashAmount=1, effectiveAt=later)",
+        "WorkerRegistry emitted StakeTermsScheduled(sequence=3, minimumStake=2, slashAmount=1, effectiveAt=later)",
+        "WorkerRegistry emitted SvcWorthScheduled(sequence=4, creditsPer1kSvc=99999, effectiveAt=later)",
       ]);
     });
 

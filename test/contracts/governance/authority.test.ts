@@ -72,6 +72,7 @@ const FUNCTIONS: Record<"escrow" | "catalog" | "registry" | "treasury" | "panel"
     ...OWNABLE,
     setEscrow: "owner",
     scheduleStakeTerms: "owner",
+    scheduleSvcWorth: "owner",
     slash: "escrow",
     register: OWN,
     addStake: "anyone",

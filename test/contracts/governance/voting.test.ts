@@ -194,6 +194,7 @@ describe("A vote", () => {
       [panel, panel.interface.encodeFunctionData("setArbiters", [arbiters, 2])],
       [catalog, catalog.interface.encodeFunctionData("list", [LISTING])],
       [registry, registry.interface.encodeFunctionData("scheduleStakeTerms", [2_000, 1_000])],
+      [registry, registry.interface.encodeFunctionData("scheduleSvcWorth", [7])],
       [treasury, treasury.interface.encodeFunctionData("pay", [await token.getAddress(), stranger.address, 1_000])],
     ]);
     await expectTokens(deciding, token, stranger, 1_000);
@@ -203,6 +204,7 @@ describe("A vote", () => {
     expect(await panel.arbitersOf(2)).to.deep.equal([arbiters, 2n]);
     expect((await catalog.modelAt(9)).listing.id).to.equal("tiny");
     expect((await registry.nextStakeTerms()).slice(0, 2)).to.deep.equal([2_000n, 1_000n]);
+    expect(await registry.svcWorth()).to.equal(7);
     // The rest is the operator's and the wallet's: governance names no signer and chooses for nobody.
     await addSigners(world, 3, stranger, [newcomer]);
     await escrow.connect(client).chooseOperator(3);

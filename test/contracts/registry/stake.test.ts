@@ -124,6 +124,8 @@ describe("Stake", () => {
   });
 });
 const SLASH = 500_000_000n;
+/** Credits of 1,000 SVC at the deployment. */
+const WORTH = 10_000n;
 
 describe("The registry's stake terms", () => {
   it("are in force after the unbonding period, not a second sooner", async () => {
@@ -134,7 +136,7 @@ describe("The registry's stake terms", () => {
     await nextBlockAt(announced);
     await expect(registry.scheduleStakeTerms(MINIMUM + 1n, MINIMUM))
       .to.emit(registry, "StakeTermsScheduled")
-      .withArgs(2, MINIMUM + 1n, MINIMUM, effectiveAt);
+      .withArgs(3, MINIMUM + 1n, MINIMUM, effectiveAt);
     await mineAt(effectiveAt - 1n);
     expect(await registry.minimumStake()).to.equal(MINIMUM);
     expect(await registry.slashAmount()).to.equal(SLASH);
@@ -199,9 +201,62 @@ describe("The registry's stake terms", () => {
   it("names the escrow once and for all", async () => {
     const { registry, stranger, owner, svc } = await freshWorld();
     await expectRevert(registry.setEscrow(stranger), "Registry_InvalidEscrow");
-    const other = await ethers.deployContract("WorkerRegistry", [owner, svc, 1, 1, 1]);
+    const other = await ethers.deployContract("WorkerRegistry", [owner, svc, 1, 1, 1, 1]);
     await expectRevert(other.setEscrow(ethers.ZeroAddress), "Registry_InvalidEscrow");
     await expect(other.setEscrow(stranger)).to.emit(other, "EscrowSet").withArgs(stranger.address);
+  });
+});
+
+describe("The worth of SVC", () => {
+  it("falls at once, and rises after the unbonding period, not a second sooner", async () => {
+    const { registry } = await freshWorld();
+    const period = await registry.unbondingPeriod();
+    expect(await registry.svcWorth()).to.equal(WORTH);
+    const fallsAt = (await now()) + 1;
+    await nextBlockAt(fallsAt);
+    await expect(registry.scheduleSvcWorth(WORTH - 1n))
+      .to.emit(registry, "SvcWorthScheduled")
+      .withArgs(3, WORTH - 1n, fallsAt);
+    expect(await registry.svcWorth()).to.equal(WORTH - 1n);
+    expect(await registry.nextSvcWorth()).to.deep.equal([0n, 0n]);
+
+    const effectiveAt = BigInt(fallsAt + 1) + period;
+    await nextBlockAt(fallsAt + 1);
+    await expect(registry.scheduleSvcWorth(WORTH))
+      .to.emit(registry, "SvcWorthScheduled")
+      .withArgs(4, WORTH, effectiveAt);
+    await mineAt(effectiveAt - 1n);
+    expect(await registry.svcWorth()).to.equal(WORTH - 1n);
+    expect(await registry.nextSvcWorth()).to.deep.equal([WORTH, effectiveAt]);
+    await mineAt(effectiveAt);
+    expect(await registry.svcWorth()).to.equal(WORTH);
+    expect(await registry.nextSvcWorth()).to.deep.equal([0n, 0n]);
+  });
+
+  it("falls although a rise was announced, which then never comes", async () => {
+    const { registry } = await freshWorld();
+    await registry.scheduleSvcWorth(WORTH * 2n);
+    await registry.scheduleSvcWorth(1);
+    expect(await registry.svcWorth()).to.equal(1n);
+    await mineAt(BigInt(await now()) + (await registry.unbondingPeriod()));
+    expect(await registry.svcWorth()).to.equal(1n);
+  });
+
+  it("is a rise against what is in force, not against what was announced", async () => {
+    const { registry } = await freshWorld();
+    await registry.scheduleSvcWorth(WORTH * 3n);
+    await registry.scheduleSvcWorth(WORTH * 2n);
+    expect(await registry.svcWorth()).to.equal(WORTH);
+    await mineAt(BigInt(await now()) + (await registry.unbondingPeriod()));
+    expect(await registry.svcWorth()).to.equal(WORTH * 2n);
+  });
+
+  it("is never nothing, and is governance's alone", async () => {
+    const { registry, stranger } = await freshWorld();
+    await expectRevert(registry.scheduleSvcWorth(0), "Registry_InvalidSvcWorth");
+    const refused = registry.connect(stranger).scheduleSvcWorth(WORTH);
+    await expectRevert(refused, "OwnableUnauthorizedAccount", stranger.address);
+    await registry.scheduleSvcWorth(2n ** 32n - 1n);
   });
 });
 

@@ -101,7 +101,7 @@ describe("register", () => {
 
   it("waits for the escrow: without it no payout can be checked", async () => {
     const { owner, svc } = await freshBare();
-    const registry = await ethers.deployContract("WorkerRegistry", [owner, svc, 1, 1, 1]);
+    const registry = await ethers.deployContract("WorkerRegistry", [owner, svc, 1, 1, 1, 1]);
     const signature = { r: ethers.ZeroHash, vs: `0x${"00".repeat(31)}01` };
     await expect(registry.register(owner, PAYOUT, ENDPOINT, [], 0, signature)).to.revert(ethers);
     const key = signingKey("newcomer");

@@ -62,7 +62,7 @@ abstract contract Protocol {
         svc = IERC20(create("ServiceToken", abi.encode(address(this), 1e27)));
         catalog = IModelCatalog(create("ModelCatalog", abi.encode(address(this), NOTICE, 14 days)));
         registry = IWorkerRegistry(
-            create("WorkerRegistry", abi.encode(address(this), svc, STAKE, STAKE / 2, UNBONDING))
+            create("WorkerRegistry", abi.encode(address(this), svc, STAKE, STAKE / 2, 10_000, UNBONDING))
         );
         panel = IArbitrationPanel(create("ArbitrationPanel", abi.encode(address(this), arbitersOf(1), 2)));
         treasury = newTreasury();

@@ -13,6 +13,7 @@ import { decodePayee } from "../../../protocol/words.ts";
 import { protocolModule } from "../../../scripts/deploy/protocol-module.ts";
 import {
   DEFAULT_COMPENSATION_CAP,
+  DEFAULT_CREDITS_PER_1K_SVC,
   DEFAULT_DURATIONS,
   DEFAULT_GOVERNANCE,
   DEFAULT_MINIMUM_STAKE,
@@ -62,6 +63,7 @@ export async function deployBare(overrides: Partial<ProtocolSettings> = {}) {
     compensationCap: DEFAULT_COMPENSATION_CAP,
     minimumStake: DEFAULT_MINIMUM_STAKE,
     slashAmount: DEFAULT_SLASH_AMOUNT,
+    creditsPer1kSvc: DEFAULT_CREDITS_PER_1K_SVC,
     arbiters: arbiters.map(({ address }) => getAddress(address)),
     arbiterQuorum: 2,
     governance: DEFAULT_GOVERNANCE,

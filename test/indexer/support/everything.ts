@@ -108,6 +108,7 @@ async function governance(world: World): Promise<void> {
   await world.send(owner, world.call("ModelCatalog", "schedulePrices", 4, 20, 10));
   await world.send(owner, world.call("ModelCatalog", "scheduleRetirement", 8, (await world.now()) + 100));
   await world.send(owner, world.call("WorkerRegistry", "scheduleStakeTerms", 900_000_000n, 400_000_000n));
+  await world.send(owner, world.call("WorkerRegistry", "scheduleSvcWorth", 9_000));
   await world.send(owner, world.call("ArbitrationPanel", "setArbiters", [owner.address], 1));
 }
 

@@ -20,6 +20,7 @@ import {
   inferenceEscrowAbi,
   modelCatalogAbi,
   testStablecoinAbi,
+  workerRegistryAbi,
 } from "../../../protocol/generated/abi.ts";
 import { newJobId } from "../../../protocol/job-id.ts";
 import {
@@ -73,6 +74,7 @@ export async function startProtocol(windows: Record<string, number> = {}) {
   const at = {
     escrow,
     catalog: { address: contracts.ModelCatalog, abi: modelCatalogAbi },
+    registry: { address: contracts.WorkerRegistry, abi: workerRegistryAbi },
     panel: { address: contracts.ArbitrationPanel, abi: arbitrationPanelAbi },
     token: { address: contracts.Stablecoin, abi: testStablecoinAbi },
   } as const;
