@@ -302,7 +302,7 @@ export async function startGateway(
     const alsoStopped = [webhooks.stop(timeoutMs), stopHousekeeping(), storing.stop()];
     clearInterval(looking);
     queue.close();
-    store.hurry();
+    store.writeLeaves();
     await runs.ended(timeoutMs);
     await recovery.stop(timeoutMs);
     desk.stop();

@@ -1,6 +1,6 @@
 /** Transactions of an account that several processes use at the same time, each of which asks the node for the next nonce. */
-import { setTimeout as sleep } from "node:timers/promises";
 import { BaseError, NonceTooLowError } from "viem";
+import { retry } from "./retry.ts";
 
 /**
  * The node has another transaction with this nonce, or this very one by another process; it kept nothing of this one. In the words of geth and Besu,
@@ -16,20 +16,10 @@ const LOST = new RegExp(
   "i",
 );
 /** Another process may send several in a row, and some nodes count a transaction only with its block. */
-const TRIES = 50;
-const PAUSE_MS = 100;
+const PATIENCE = { pauseMs: 100, timeoutMs: 15_000 };
 
-/** Sends until the nonce is ours, for about five seconds. `attempt` asks for a new nonce each time. */
-export async function sendInTurn<T>(attempt: () => Promise<T>): Promise<T> {
-  for (let left = TRIES; ; left--) {
-    try {
-      return await attempt();
-    } catch (error) {
-      if (left === 1 || !hasLostNonce(error)) throw error;
-      await sleep(PAUSE_MS);
-    }
-  }
-}
+/** Sends until the nonce is ours. `attempt` asks for a new nonce each time. */
+export const sendInTurn = <T>(attempt: () => Promise<T>): Promise<T> => retry(attempt, hasLostNonce, PATIENCE);
 
 function hasLostNonce(error: unknown): boolean {
   if (!(error instanceof BaseError)) return false;

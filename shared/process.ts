@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import module from "node:module";
 import { dirname } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
+import { retryUntil } from "./retry.ts";
 
 /** The code of a system error (`ENOENT`, `EADDRINUSE`, ...), if it is one. */
 export function codeOf(error: unknown): string | undefined {
@@ -51,12 +51,7 @@ export function isAlive({ pid, started }: Identity): boolean {
 
 /** Waits until the process is gone; false when it still runs at the deadline. */
 export async function waitGone(identity: Identity, milliseconds: number): Promise<boolean> {
-  const deadline = Date.now() + milliseconds;
-  while (isAlive(identity)) {
-    if (Date.now() > deadline) return false;
-    await sleep(25);
-  }
-  return true;
+  return (await retryUntil(() => !isAlive(identity), { pauseMs: 25, timeoutMs: milliseconds })) !== null;
 }
 
 /** Sends a signal; a process (or group) that is gone already is what we wanted. */
@@ -100,16 +95,17 @@ export function tryLock<T extends Identity = Identity>(file: string, owner: T = 
 
 /** Waits for the lock, holds it for the action. */
 export async function withLock<T>(file: string, action: () => Promise<T>): Promise<T> {
-  for (let lock = tryLock(file); ; lock = tryLock(file)) {
-    if ("holder" in lock) {
-      await sleep(100);
-      continue;
-    }
-    try {
-      return await action();
-    } finally {
-      lock.release();
-    }
+  const release = await retryUntil(
+    () => {
+      const lock = tryLock(file);
+      return "release" in lock && lock.release;
+    },
+    { pauseMs: 100 },
+  );
+  try {
+    return await action();
+  } finally {
+    release();
   }
 }
 

@@ -26,6 +26,7 @@ import { toApiJobId } from "../../protocol/job-id.ts";
 import type { FailureReasonName, JobState } from "../../protocol/job-status.ts";
 import type { Completion } from "../../protocol/messages.ts";
 import type { Tier } from "../../protocol/tiers.ts";
+import { retry } from "../../shared/retry.ts";
 import { WriteLane } from "../../shared/write-lane.ts";
 import { CHAIN_JOB_ID, column, type Reader, type RowOf, select, snakeCase } from "./pool.ts";
 
@@ -349,8 +350,8 @@ export class JobStore {
     ]);
   }
 
-  /** This process stops: what waits is written, and nothing waits any more. */
-  hurry(): void {
+  /** This process stops: the leaves that wait are written now, and later ones do not wait. */
+  writeLeaves(): void {
     this.#leaveMs = 0;
     for (const { write } of this.#leaves.values()) write();
   }
@@ -375,15 +376,12 @@ export class JobStore {
 
   /** Makes a write until it succeeds, the row is lost, or `until` (ms since the epoch) is over; then rejects with the last error. */
   async retry(until: number, write: () => Promise<void>, report: (error: unknown) => void): Promise<void> {
-    for (;;) {
-      try {
-        return await write();
-      } catch (error) {
-        if (error instanceof JobLost || Date.now() > until) throw error;
-        report(error);
-        await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
-      }
-    }
+    const isPassing = (error: unknown): boolean => {
+      if (error instanceof JobLost) return false;
+      report(error);
+      return true;
+    };
+    await retry(write, isPassing, { pauseMs: RETRY_MS, timeoutMs: until - Date.now() });
   }
 
   /** Notes the transaction with which this service opened a dispute. Any process may: the job is over for the one that ran it. */

@@ -11,6 +11,7 @@ import { createPublicClient, type PublicClient } from "viem";
 import type { Deployment } from "../../protocol/deployment.ts";
 import { INDEX_BUILD_PREFIX, INDEX_SCHEMA } from "../../protocol/index-schema.ts";
 import { type ChainNode, transportOf } from "../../shared/chain-node.ts";
+import { retryUntil } from "../../shared/retry.ts";
 import { LaunchError } from "./environment.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
@@ -182,7 +183,9 @@ export async function finalityOf(chainId: number): Promise<number> {
   return getFinalityBlockCount({ chain: { id: chainId } });
 }
 
-const PATIENCE_MS = 3_000;
+/** A node behind a load balancer may lag for so long. */
+const LAGGING = { pauseMs: 250, timeoutMs: 3_000 };
+const NODE_START_MS = 10_000;
 
 /** Connects to the nodes, the first of which is at `host`, and checks that they serve the chain of the deployment. */
 export async function openChain(
@@ -193,20 +196,19 @@ export async function openChain(
 ): Promise<PublicClient> {
   const chain = createPublicClient({ transport: transportOf(nodes, 5_000) });
   const { chainId, startBlock, startBlockHash } = deployment;
-  for (let attempt = 0; ; attempt += 1) {
-    try {
-      const found = await chain.getChainId();
-      if (found !== chainId)
-        throw new LaunchError(`RPC_URL serves chain ${found}, the deployment is on chain ${chainId}`);
-      break;
-    } catch (error) {
-      if (error instanceof LaunchError) throw error;
-      if (attempt === 20)
-        throw new LaunchError(`no node answers at RPC_URL (${host}): start the chain, or correct RPC_URL`);
-      if (attempt === 0) log(`waiting for the node at ${host}`);
-      await sleep(500);
-    }
-  }
+  let waits = false;
+  const found = await retryUntil(
+    () =>
+      chain.getChainId().catch(() => {
+        if (!waits) log(`waiting for the node at ${host}`);
+        waits = true;
+        return null;
+      }),
+    { pauseMs: 500, timeoutMs: NODE_START_MS },
+  );
+  if (found === null)
+    throw new LaunchError(`no node answers at RPC_URL (${host}): start the chain, or correct RPC_URL`);
+  if (found !== chainId) throw new LaunchError(`RPC_URL serves chain ${found}, the deployment is on chain ${chainId}`);
   const block = await blockAt(chain, startBlock);
   if (block?.hash !== startBlockHash) {
     throw new LaunchError(
@@ -266,20 +268,19 @@ const missing = (block: number): Mismatch => ({ reason: `the chain has no block 
 async function notFinal(client: pg.Client, chain: PublicClient, chainId: number): Promise<Mismatch | null> {
   const finality = await finalityOf(chainId);
   for (const { blockNumber } of await finalizedCheckpoints(client, chainId)) {
-    const isFinal = await eventually(async () => {
+    const isFinal = await retryUntil(async () => {
       const head = await chain.getBlockNumber({ cacheTime: 0 });
-      return Math.max(0, Number(head) - finality) >= blockNumber || null;
-    });
+      return Math.max(0, Number(head) - finality) >= blockNumber;
+    }, LAGGING);
     if (isFinal === null)
       return { reason: `the chain ends less than ${finality} blocks after block ${blockNumber}`, behind: true };
   }
   return null;
 }
 
-/** A node behind a load balancer may lag: only a block that stays away is missing. */
-async function patientBlockAt(chain: PublicClient, blockNumber: number) {
-  return await eventually(() => blockAt(chain, blockNumber));
-}
+/** Only a block that stays away is missing. */
+const patientBlockAt = (chain: PublicClient, blockNumber: number) =>
+  retryUntil(() => blockAt(chain, blockNumber), LAGGING);
 
 async function blockAt(chain: PublicClient, blockNumber: number) {
   try {
@@ -287,13 +288,5 @@ async function blockAt(chain: PublicClient, blockNumber: number) {
   } catch (error) {
     if ((error as Error).name === "BlockNotFoundError") return null;
     throw error;
-  }
-}
-
-async function eventually<T>(look: () => Promise<T | null>): Promise<T | null> {
-  for (const end = Date.now() + PATIENCE_MS; ; ) {
-    const found = await look();
-    if (found !== null || Date.now() > end) return found;
-    await sleep(250);
   }
 }

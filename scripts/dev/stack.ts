@@ -1,10 +1,10 @@
 /** The local stack: its options, the order in which its parts start and stop, and what a caller can do with it. */
 import { join, resolve } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { privateKeyToAccount } from "viem/accounts";
 import { bringUpToDate, DEV_OWNER, registrarOf } from "../../operator/register-workers.ts";
 import type { Deployment } from "../../protocol/deployment.ts";
 import { type Identity, identify, isAlive, tryLock } from "../../shared/process.ts";
+import { retryUntil } from "../../shared/retry.ts";
 import { listModels } from "../../worker/development.ts";
 import { buildWeb } from "../build/web.ts";
 import { DEPLOYER_KEY, OPERATOR_ADMIN } from "../deploy/config.ts";
@@ -251,7 +251,8 @@ type Holder = Identity & { starter: Identity };
 async function lockDataDir(parts: Parts, progress: Progress): Promise<() => void> {
   const { dataDir } = parts;
   const owner: Holder = { ...parts.warden, starter: identify(process.pid) as Identity };
-  for (let said = false; ; said = true) {
+  let said = false;
+  const attempt = () => {
     const lock = tryLock(join(dataDir, "starter.json"), owner);
     if ("release" in lock) return lock.release;
     const { starter } = lock.holder;
@@ -263,9 +264,10 @@ async function lockDataDir(parts: Parts, progress: Progress): Promise<() => void
       );
     }
     if (!said) progress.note("stack", "the last start was killed: waiting until its parts have stopped");
-    if (parts.abort.aborted) throw new GivenUp();
-    await sleep(100);
-  }
+    said = true;
+    return null;
+  };
+  return await retryUntil(attempt, { pauseMs: 100, signal: parts.abort });
 }
 
 async function demandPorts({ ports, parts, workers, databaseUrl }: StackOptions): Promise<void> {

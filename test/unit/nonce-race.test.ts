@@ -38,7 +38,7 @@ describe("a nonce that another process took", () => {
   it("is given up after some seconds, with the node's words", async () => {
     const { result, asked } = await send(NODE_PROFILES.geth.words.replacement, Number.POSITIVE_INFINITY);
     expect(result).toContain("replacement transaction underpriced");
-    expect(asked).toBe(50);
+    expect(asked).toBe(151);
   });
 
   it.each(Object.values(NODE_PROFILES).map(({ name, words }) => [name, words] as const))(

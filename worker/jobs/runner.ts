@@ -1,5 +1,4 @@
 /** A job from the gateway's offer to the signed Completion. */
-import { setTimeout as sleep } from "node:timers/promises";
 import { type Address, isAddressEqual } from "viem";
 import {
   ALWAYS_REASONING,
@@ -14,6 +13,7 @@ import {
   type TrialRequest,
   type WorkerOutput,
 } from "../../protocol/dispatch.ts";
+import { retryUntil } from "../../shared/retry.ts";
 import { markFailed } from "../../shared/tracing.ts";
 import { type Backend, BackendError, ContextExceeded, RequestRefused, ServerBusy } from "../backends/backend.ts";
 import { asksReasoning } from "../backends/server-request.ts";
@@ -202,11 +202,10 @@ export class JobRunner {
   /** Refuses new jobs, lets the running ones finish for `seconds`, then stops them. */
   async drain(seconds: number): Promise<void> {
     this.#slots.close();
-    const until = performance.now() + seconds * 1000;
-    while (this.#running.size > 0 && performance.now() < until) await sleep(50);
+    const isIdle = () => this.#running.size === 0;
+    await retryUntil(isIdle, { pauseMs: 50, timeoutMs: seconds * 1000 });
     this.stop();
-    const unwound = performance.now() + 2_000;
-    while (this.#running.size > 0 && performance.now() < unwound) await sleep(10);
+    await retryUntil(isIdle, { pauseMs: 10, timeoutMs: 2_000 });
   }
 
   /** Stops the running jobs now. */

@@ -125,7 +125,7 @@ describe("the steps of a job", () => {
     await Promise.all(left);
     expect(await store.find(open)).toMatchObject({ state: "locking", ...sent });
     const waiting = store.left({ jobId: stopping, ...sent });
-    store.hurry();
+    store.writeLeaves();
     await waiting;
     expect(await store.find(stopping)).toMatchObject(sent);
   });
