@@ -7,8 +7,8 @@ import { progress, type Section } from "./report.ts";
 import { type Peer, processorMilliseconds, type System } from "./system.ts";
 import { indexCaughtUp } from "./throughput.ts";
 
-/** A running system, under the name that the tables have. `clients`: its own number, instead of the section's. */
-export type NamedSystem = { name: string; system: System; clients?: number };
+/** A running system, under the name that the tables have. */
+export type NamedSystem = { name: string; system: System };
 
 type CostOptions = { concurrency: number; requests: number; rounds: number; blocks: string };
 type PeerTarget = { target: Target; process: Peer };
@@ -46,7 +46,7 @@ export async function cost(
   for (let round = 1; round <= rounds; round++) {
     // Whoever comes after the peer uses 7 % less than whoever comes after another system: they change places.
     const turns = round % 2 === 1 ? systems : systems.toReversed();
-    for (const { name, system, clients } of turns) {
+    for (const { name, system } of turns) {
       progress(`processor time, round ${round} of ${rounds}: ${name}`);
       const database = new pg.Client({ connectionString: system.stack.info.database_url as string });
       await database.connect();
@@ -55,7 +55,7 @@ export async function cost(
         name,
         () => usageOf(system, database),
         async () => {
-          const answered = await both(system.target, { ...plan, concurrency: clients ?? concurrency });
+          const answered = await both(system.target, plan);
           await settled(system, database);
           return answered;
         },

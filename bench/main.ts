@@ -1,24 +1,14 @@
 /**
- * `npm run bench [-- --sections cost,client,overhead,single,gateways,throughput,queue,lists,page,webhooks,memory --seconds 60 --requests 400 --clients 64 --blocks instant,0.25,1
- *                 --against FOLDER,FOLDER --rounds 4 --minutes 10 --jobs 1000000 --visits 7 --deliveries 20000 --webhooks 50 --silent 5 --rate 20 --out FOLDER --profile FOLDER]`
- *
- * The whole system on this machine in front of a model server that answers at once, beside a peer gateway in the same run.
- * `--against` names other checkouts, installed and compiled: `cost` and `overhead` run them in turns with this one.
- * Prints tables and writes them as Markdown and JSON. docs/performance.md explains the method and shows a run.
+ * `npm run bench [-- options]`, which `--help` lists: the whole system on this machine in front of a model server that answers at once, beside a
+ * peer gateway in the same run. Prints tables and writes them as Markdown and JSON. docs/performance.md explains the method and shows a run.
  */
 import { basename, resolve } from "node:path";
-import { parseArgs } from "node:util";
-import type { Hex } from "viem";
-import { generatePrivateKey } from "viem/accounts";
-import { z } from "zod";
-import { clientCost } from "./client.ts";
+import { Command, InvalidArgumentError } from "@commander-js/extra-typings";
 import { cost, type NamedSystem } from "./cost.ts";
-import { lists } from "./lists.ts";
 import type { Target } from "./load.ts";
-import { page } from "./page.ts";
 import { queue } from "./queue.ts";
 import { markdown, progress, type Section, writeReport } from "./report.ts";
-import { nextBlock, overhead, single } from "./requests.ts";
+import { nextBlock, overhead } from "./requests.ts";
 import {
   MODEL,
   type System,
@@ -27,35 +17,46 @@ import {
   startSystem,
   startSystemOf,
   startUpstream,
-  withGateway,
 } from "./system.ts";
 import { indexCaughtUp, memory, throughput } from "./throughput.ts";
 import { webhooks } from "./webhooks.ts";
 
-const number = z.coerce.number().positive();
-const names = z.string().transform((list) => list.split(","));
-const ALL = "cost,client,overhead,single,gateways,throughput,queue,lists,page,webhooks,memory";
-const schema = z.object({
-  sections: names.default(ALL.split(",")),
-  /** A minute; 20 s for webhooks. */
-  seconds: number.optional(),
-  requests: number.default(400),
-  clients: number.default(64),
-  blocks: names.default(["instant", "0.25", "1"]),
-  jobs: number.default(1_000_000),
-  visits: number.default(7),
-  against: names.default([]),
-  rounds: number.default(4),
-  minutes: number.default(10),
-  deliveries: number.default(20_000),
-  webhooks: number.default(50),
-  silent: z.coerce.number().nonnegative().default(5),
-  rate: number.default(20),
-  profile: z.string().optional(),
-  out: z.string().default(".data/bench"),
-});
-const options = Object.fromEntries(Object.keys(schema.shape).map((name) => [name, { type: "string" as const }]));
-const values = schema.parse(parseArgs({ options }).values);
+const SECTIONS = ["cost", "overhead", "throughput", "queue", "webhooks", "memory"];
+const BLOCKS = ["instant", "0.25", "1"];
+
+function positive(text: string): number {
+  if (Number(text) > 0) return Number(text);
+  throw new InvalidArgumentError("It must be a number above 0.");
+}
+const listOf = (known: readonly string[]) => (text: string) => {
+  const names = text.split(",");
+  if (names.every((name) => known.includes(name))) return names;
+  throw new InvalidArgumentError(`Choose from ${known.join(",")}.`);
+};
+
+const values = new Command("npm run bench --")
+  .description(
+    "Measures the whole system on this machine, beside a peer gateway. docs/performance.md explains the method.",
+  )
+  .option("--sections <LIST>", "what to measure", listOf(SECTIONS), SECTIONS)
+  .option("--blocks <LIST>", "seconds between blocks; instant: a block a transaction", listOf(BLOCKS), BLOCKS)
+  .option(
+    "--against <FOLDERS>",
+    "other checkouts, installed and compiled: cost and overhead run them in turns with this one",
+    (text) => text.split(","),
+    [],
+  )
+  .option("--clients <N>", "clients at once", positive, 64)
+  .option("--requests <N>", "requests of a round of cost, and of overhead", positive, 400)
+  .option("--rounds <N>", "rounds of cost", positive, 4)
+  .option("--seconds <N>", "length of throughput (default: 60), queue (15) and webhooks (20)", positive)
+  .option("--minutes <N>", "length of memory", positive, 10)
+  .option("--out <FOLDER>", "folder of bench.md and bench.json", ".data/bench")
+  .option("--profile <FOLDER>", "folder for CPU profiles of gateway, workers and indexer")
+  .allowExcessArguments(false)
+  .showHelpAfterError("`npm run bench -- --help` lists the options.")
+  .parse()
+  .opts();
 const wanted = new Set(values.sections);
 const { seconds = 60, clients } = values;
 const startedAt = new Date();
@@ -70,13 +71,9 @@ function done(section: Section): void {
 const upstream = await startUpstream();
 const portkey = await startPortkey();
 
-async function withSystem(
-  blocks: string,
-  run: (system: System) => Promise<void>,
-  more: Partial<SystemOptions> = {},
-): Promise<void> {
+async function withSystem(blocks: string, run: (system: System) => Promise<void>): Promise<void> {
   progress(`starting the system, ${named(blocks)}`);
-  const system = await startSystem({ ...optionsFor(blocks, Math.min(clients, 64)), ...more });
+  const system = await startSystem(optionsFor(blocks));
   try {
     await run(system);
   } finally {
@@ -84,10 +81,10 @@ async function withSystem(
   }
 }
 
-const optionsFor = (blocks: string, accounts: number): SystemOptions => ({
+const optionsFor = (blocks: string): SystemOptions => ({
   upstream: upstream.url,
   ...(blocks === "instant" ? {} : { blockTime: Number(blocks) }),
-  accounts,
+  accounts: Math.min(clients, 64),
   credits: 200_000,
   profile: values.profile,
 });
@@ -99,7 +96,7 @@ async function withSystems(blocks: string, run: (systems: NamedSystem[]) => Prom
     try {
       for (const folder of values.against) {
         progress(`starting the system of ${folder}`);
-        const other = await startSystemOf(folder, optionsFor(blocks, Math.min(clients, 64)));
+        const other = await startSystemOf(folder, optionsFor(blocks));
         systems.push({ name: basename(resolve(folder)), system: other });
       }
       await run(systems);
@@ -129,23 +126,6 @@ async function timesOf(blocks: string, systems: NamedSystem[]): Promise<void> {
   if (blocks !== "instant") done(await nextBlock(system, Number(blocks)));
 }
 
-/** What a job costs with two gateways, each with a signer of its own, beside one. */
-async function besideSecondGateway(one: System, key: Hex): Promise<void> {
-  const two = await withGateway(one, key);
-  try {
-    const systems = [
-      { name: "two gateways", system: two },
-      { name: "one", system: one },
-      // As many for each gateway: a gateway does much once for all jobs of a block.
-      { name: "one, half of the clients", system: one, clients: Math.ceil(clients / 2) },
-    ];
-    const { requests, rounds } = values;
-    done(await cost(systems, null, { concurrency: clients, requests: requests * 4, rounds, blocks: named("0.25") }));
-  } finally {
-    await two.stop();
-  }
-}
-
 const named = (blocks: string): string => (blocks === "instant" ? "a block a transaction" : `${blocks} s blocks`);
 
 const peer: Target | null = portkey && {
@@ -168,30 +148,11 @@ try {
       done(await throughput(system, { concurrency: clients, seconds, blocks: named(blocks) }));
     });
   }
-  if (wanted.has("client")) {
-    const { requests, rounds } = values;
-    await withSystem("instant", async (system) => done(await clientCost(system, { requests, rounds })), {
-      accounts: 2,
-    });
-  }
-  if (wanted.has("gateways")) {
-    const key = generatePrivateKey();
-    await withSystem("0.25", (one) => besideSecondGateway(one, key), { accounts: clients, gatewayKeys: [key] });
-  }
   if (wanted.has("queue")) {
     for await (const section of queue({ upstream: upstream.url, seconds: values.seconds ?? 15 })) done(section);
   }
-  // On a chain of its own: what a loop of requests leaves to be settled would be part of the next one's time.
-  if (wanted.has("single")) {
-    await withSystem("instant", async (system) => done(await single(system.target)));
-  }
-  // One account, so that its jobs are a known share of all.
-  if (wanted.has("lists"))
-    await withSystem("0.25", async (system) => done(await lists(system, values.jobs)), { accounts: 1 });
-  if (wanted.has("page"))
-    await withSystem("instant", async (system) => done(await page(system, values.visits)), { accounts: 1 });
   if (wanted.has("webhooks")) {
-    for (const section of await webhooks({ ...values, seconds: values.seconds ?? 20 })) done(section);
+    for (const section of await webhooks(values.seconds ?? 20)) done(section);
   }
   if (wanted.has("memory")) {
     await withSystem("0.25", async (system) => done(await memory(system, values.minutes)));

@@ -1,4 +1,4 @@
-/** Time of single requests and of a few clients: sections `overhead` and `single`. */
+/** Section `overhead`: time to the first byte of single requests and of a few clients. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { load, type Plan, type Sample, type Target } from "./load.ts";
 import { p50, p99, progress, type Section } from "./report.ts";
@@ -114,34 +114,4 @@ async function watchHeads(wsUrl: string): Promise<{ moments: readonly number[]; 
     });
   });
   return { moments, stop: () => socket.close() };
-}
-
-const SINGLE_REQUESTS = 200;
-const SINGLE_WARM_UP = 200;
-/** Time between two requests, in which the one before is settled and indexed. */
-const PAUSE_MS = 150;
-
-/** One request at a time on an idle service with a block a transaction: what nobody shares a transaction with takes, stage by stage. */
-export async function single(target: Target): Promise<Section> {
-  const rows: Section["rows"] = [];
-  for (const stream of [false, true]) await load(target, { concurrency: 4, stream, requests: SINGLE_WARM_UP });
-  for (const stream of [false, true]) {
-    const reply = stream ? "streamed" : "plain";
-    const samples: Sample[] = [];
-    for (let n = 0; n < SINGLE_REQUESTS; n++) {
-      await sleep(PAUSE_MS);
-      samples.push(...(await load(target, { concurrency: 1, stream, requests: 1 })));
-      if (n % 50 === 49) progress(`${reply}: ${n + 1} of ${SINGLE_REQUESTS} single requests`);
-    }
-    const ok = samples.filter(({ status }) => status === 200);
-    const add = (what: string, of: (sample: Sample) => number | undefined): void => {
-      const values = ok.map(of).filter((ms) => ms !== undefined);
-      rows.push({ reply, what, requests: values.length, "p50 ms": p50(values), "p99 ms": p99(values) });
-    };
-    add("first byte", ({ first }) => first);
-    add("first byte without the chain", ({ first, chain }) => first - chain);
-    for (const stage of Object.keys(ok[0]?.stages ?? {})) add(`of it ${stage}`, ({ stages }) => stages[stage]);
-    if (ok.length < samples.length) rows.push({ reply, what: "failed", requests: samples.length - ok.length });
-  }
-  return { title: "One request at a time, a block a transaction", rows };
 }

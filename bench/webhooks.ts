@@ -23,22 +23,23 @@ import { createWebhook } from "../webhooks/receivers.ts";
 import { p50, percentile, progress, type Section } from "./report.ts";
 import { residentMegabytes, startParts } from "./system.ts";
 
-/** `silent`: webhooks whose endpoints never answer, beside the others; `rate`: events a second that the chain makes meanwhile. */
-type WebhookLoad = { deliveries: number; webhooks: number; silent: number; seconds: number; rate: number };
+/** The backlog: pending deliveries, spread over so many webhooks. Beside them stand webhooks whose endpoints never answer, with as many each. */
+const [DELIVERIES, WEBHOOKS, SILENT] = [20_000, 50, 5];
+/** Events a second that the chain makes meanwhile. */
+const RATE = 20;
 
 /** Events from the block to the endpoint, alone and beside a backlog of pending deliveries; and how fast that is delivered. */
-export async function webhooks(wanted: WebhookLoad): Promise<Section[]> {
-  const { deliveries, seconds, rate } = wanted;
+export async function webhooks(seconds: number): Promise<Section[]> {
   progress("starting chain, database, index and gateway");
   const gateway = await startGateway();
   const endpoint = await openEndpoint();
   try {
-    const buyer = await openBuyer(gateway.stack, rate * seconds * 4);
+    const buyer = await openBuyer(gateway.stack, RATE * seconds * 4);
     await gateway.webhook(buyer.address, endpoint.url("/live"), ["credit.topup"]);
     const live: Section = { title: "From the block to the endpoint", rows: [] };
 
     const measure = async (name: string, until: Promise<unknown>): Promise<void> => {
-      const mined = await buyer.buyUntil(until, rate);
+      const mined = await buyer.buyUntil(until, RATE);
       await endpoint.waitFor(mined, 30_000);
       const ms = endpoint.latencies(mined);
       live.rows.push({
@@ -52,24 +53,24 @@ export async function webhooks(wanted: WebhookLoad): Promise<Section[]> {
       });
     };
 
-    progress(`${rate} events a second for ${seconds} s`);
+    progress(`${RATE} events a second for ${seconds} s`);
     await measure("nothing else is pending", sleep(seconds * 1_000));
 
-    progress(`${deliveries} pending deliveries to ${wanted.webhooks} webhooks, ${wanted.silent} more never answer`);
-    const due = await fillBacklog(gateway, endpoint, wanted);
+    progress(`${DELIVERIES} pending deliveries to ${WEBHOOKS} webhooks, ${SILENT} more never answer`);
+    const due = await fillBacklog(gateway, endpoint);
     const begin = performance.now();
     await gateway.pool.query(
       "UPDATE webhook_delivery SET next_attempt_at = now() WHERE status = 'pending' AND next_attempt_at > now() + interval '30 minutes'",
     );
     const drained = endpoint.drained(due).then(() => (performance.now() - begin) / 1000);
-    await measure(`${deliveries} are pending`, drained);
+    await measure(`${DELIVERIES} are pending`, drained);
     const took = await drained;
     const backlog = {
-      pending: deliveries,
-      webhooks: wanted.webhooks,
-      "silent ones": wanted.silent,
+      pending: DELIVERIES,
+      webhooks: WEBHOOKS,
+      "silent ones": SILENT,
       "drained in s": took,
-      "deliveries/s": deliveries / took,
+      "deliveries/s": DELIVERIES / took,
       "gateway's memory MB": gateway.memory(),
     };
     return [live, { title: "A backlog", rows: [backlog] }];
@@ -117,19 +118,12 @@ async function startGateway() {
 }
 type Gateway = Awaited<ReturnType<typeof startGateway>>;
 
-/**
- * Deliveries that are due all at once, as after an outage of many receivers: `deliveries` spread over `webhooks`, and as many for each of the
- * `silent` ones. Written as due in an hour; returns how many can be delivered.
- */
-async function fillBacklog(
-  { pool, webhook }: Gateway,
-  endpoint: Endpoint,
-  { deliveries, webhooks, silent }: WebhookLoad,
-): Promise<number> {
-  const each = Math.ceil(deliveries / webhooks);
+/** Deliveries that are due all at once, as after an outage of many receivers. Written as due in an hour; returns how many can be delivered. */
+async function fillBacklog({ pool, webhook }: Gateway, endpoint: Endpoint): Promise<number> {
+  const each = Math.ceil(DELIVERIES / WEBHOOKS);
   const ids: string[] = [];
-  for (let number = 0; number < webhooks + silent; number += 1) {
-    const path = number < webhooks ? `/backlog/${number}` : `/silent/${number}`;
+  for (let number = 0; number < WEBHOOKS + SILENT; number += 1) {
+    const path = number < WEBHOOKS ? `/backlog/${number}` : `/silent/${number}`;
     const wallet = `0x${number.toString(16).padStart(40, "0")}`;
     ids.push((await webhook(wallet, endpoint.url(path), ["job.completed"])).id);
   }
@@ -146,7 +140,7 @@ async function fillBacklog(
     [ids],
   );
   await pool.query("ANALYZE webhook_delivery, webhook_event, webhook");
-  return each * webhooks;
+  return each * WEBHOOKS;
 }
 
 /** When the block of each transaction was there. */
