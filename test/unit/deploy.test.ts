@@ -34,11 +34,11 @@ function stage(name: string): string[] {
   return [...stage(head.split(" ")[0] ?? ""), ...lines];
 }
 
-/** Every file of ours that a program imports. */
+/** Every file of ours that a program imports when it runs: types are gone by then. */
 function imported(file: string, seen = new Set<string>()): Set<string> {
   if (seen.has(file)) return seen;
   seen.add(file);
-  for (const path of all(readFileSync(file, "utf8"), /^(?:import|export)[^;]*?from "(\.[^"]+)"/gms))
+  for (const path of all(readFileSync(file, "utf8"), /^(?:import|export) (?!type )[^;]*?from "(\.[^"]+)"/gms))
     imported(join(dirname(file), path), seen);
   return seen;
 }
