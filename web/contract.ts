@@ -154,6 +154,14 @@ export type ModelSeen = {
   workers: { number: number | null; address: Address; spans: ObservedSpan[] }[];
 };
 
+/** Whether the service works. */
+export type Status = {
+  status: "ok" | "degraded" | "down";
+  checked_at: string;
+  parts: { name: string; ok: boolean; says: string }[];
+  models: { id: string; active_workers: number; demo: boolean; uptime_24h: number | null }[];
+};
+
 /** What happened to a model, a worker, an operator or an account. */
 export type HistoryEvent = {
   /** `worker.endpoint_set`, … */
@@ -261,6 +269,11 @@ export type ChainTransaction = {
   timestamp: number | null;
   gas_used: number | null;
   fee_wei: string | null;
+  nonce: number;
+  /** Its place in the block. */
+  position: number | null;
+  gas_limit: number;
+  gas_price_wei: string | null;
   /** The data of a call of our contracts; null where nobody asked for it. */
   input: Hex | null;
   /** Of a reverted call of the escrow: what the contract answers to it; null if the service did not repeat it. */
@@ -287,8 +300,15 @@ export type ListedTransaction = {
   /** Unix seconds. */
   timestamp: number;
   jobs: number;
+  /** `job_…` where it is of one job alone. */
+  job: string | null;
+  /** Credits that its settlements charged. */
+  charged: number;
   events: Record<string, number>;
 };
+
+/** A page of a list without an end; `next` names the one after it. */
+export type ListPage<T> = { data: T[]; next: number | null };
 
 export type Latest = { head_block: number; jobs: ListedJob[]; transactions: ListedTransaction[] };
 
@@ -330,6 +350,8 @@ export type ChainAddress = {
   operators: { number: number; roles: string[] }[];
   jobs: ListedJob[];
   has_more: boolean;
+  /** Of these jobs. */
+  transactions: ListedTransaction[];
   history: HistoryEvent[];
 };
 

@@ -26,15 +26,7 @@ export function healthRoutes(gateway: Gateway): Router {
   const ready: RequestHandler = async (_request, response) => {
     // A stopping gateway says so at once: while a slow database is asked, the load balancer would send more requests.
     const asked = gateway.phase.accepting ? { database: await database() } : {};
-    const checks = {
-      ...asked,
-      chain: gateway.head.silentMs < HEAD_SILENT_MS,
-      signer: gateway.signerLock.held,
-      settlement: !gateway.pipeline.congested,
-      mining: gateway.pipeline.unminedMs < UNMINED_MS,
-      recovery: gateway.phase.takenUp,
-      accepting: gateway.phase.accepting,
-    };
+    const checks = { ...asked, ...gatewayChecks(gateway) };
     const ok = Object.values(checks).every(Boolean);
     // No reason to send requests elsewhere: accounts, lists and disputes work without workers, and every gateway has the same ones.
     const workers = aliveWorkers(gateway);
@@ -53,6 +45,16 @@ export function healthRoutes(gateway: Gateway): Router {
     .get("/readyz", burstLimit(gateway.config.BURST_PER_SECOND), ready)
     .get("/metrics", operatorsOnly(gateway.config.METRICS_TOKEN), metrics);
 }
+
+/** Whether each part that a chat request needs works now, but for the database. */
+export const gatewayChecks = ({ head, signerLock, pipeline, phase }: Gateway) => ({
+  chain: head.silentMs < HEAD_SILENT_MS,
+  signer: signerLock.held,
+  settlement: !pipeline.congested,
+  mining: pipeline.unminedMs < UNMINED_MS,
+  recovery: phase.takenUp,
+  accepting: phase.accepting,
+});
 
 /** Workers that answer this gateway, of any model. */
 function aliveWorkers({ directory, workers }: Gateway): number {

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { type JobQuery, listJobs, listOverdueJobs, type Reader } from "../../api/db/index-reads.ts";
 import {
   listBlockEvents,
+  listEventsOfJobs,
   listHistory,
   listJobsBy,
   listJobsOfOperator,
@@ -227,10 +228,13 @@ test("the explorer's lists of jobs are each one walk along one index", async () 
 });
 
 test("the newest events, those of a block and a history are each a range of an index", async () => {
-  const [latest = ""] = await plansOf((reader) => listLatestEvents(reader, 50));
+  const [latest = ""] = await plansOf((reader) => listLatestEvents(reader, { limit: 50 }));
   const [ofBlock = ""] = await plansOf((reader) => listBlockEvents(reader, 9_000, 50));
   const [history = ""] = await plansOf((reader) => listHistory(reader, "operator", { subject: "1", limit: 50 }));
-  for (const plan of [latest, ofBlock, history]) {
+  const [older = ""] = await plansOf((reader) => listLatestEvents(reader, { limit: 50, before: 1_000 }));
+  const [ofJobs = ""] = await plansOf((reader) => listEventsOfJobs(reader, ["0x1", "0x2"], 50));
+  expect(ofJobs).toContain("protocol_event_by_job_id");
+  for (const plan of [latest, older, ofBlock, history]) {
     expect(plan).toMatch(/Index Scan/);
     expect(plan).not.toMatch(/Seq Scan/);
   }

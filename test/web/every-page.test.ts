@@ -11,7 +11,7 @@ import { MODEL } from "./support/web-stack.ts";
 const MOST = 120_000;
 /** Some are decoded in the browser; governance is read there from a node, too. */
 const PUBLIC =
-  "/.. /models /workers /explorer /disputes /workers/1 /operators/1 /block/1 /governance /models/:model /tx/:tx /address/:wallet";
+  "/.. /models /workers /explorer /explorer/jobs /explorer/transactions /status /disputes /workers/1 /operators/1 /block/1 /governance /models/:model /tx/:tx /address/:wallet";
 const OWN = "/ /fund /jobs /webhooks /settings /jobs/:job";
 
 const weightOf = (name: string): number =>

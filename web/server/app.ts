@@ -23,6 +23,7 @@ import { networkRoutes } from "./network.ts";
 import { demoRoute, deploymentRoute, publicConfig } from "./public.ts";
 import { requireSession, type Session, Sessions } from "./sessions.ts";
 import { ContractSignatures, Nonces, type SignInCheck, verifySignIn } from "./sign-in.ts";
+import { statusRoute } from "./status.ts";
 import { deliveryRoutes, settingsRoutes } from "./webhooks.ts";
 
 /** Requests a second from one address that lead to questions to the node; nodes are metered. */
@@ -71,6 +72,7 @@ function webApi(gateway: WebParts, shown: object): Router {
   api.use(sessionRoutes({ sessions, nonces, contracts: new ContractSignatures(rpc), audience: { origin, chainId } }));
   api.use(explorerRoutes({ rpc, head, reader: pool, contracts }));
   api.use(networkRoutes(pool, gateway.workers, gateway.operator.id));
+  api.get("/status", statusRoute(gateway));
   api.get("/demo", demoRoute(config));
 
   const session = requireSession(sessions);

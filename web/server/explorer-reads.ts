@@ -4,7 +4,7 @@ import { read } from "../../api/db/index-reads.ts";
 import { API_JOB_ID, EVENT, view } from "../../api/db/index-rows.ts";
 import { column, type Reader, type RowOf, select } from "../../api/db/pool.ts";
 import { POSITIONS_PER_BLOCK } from "../../protocol/index-schema.ts";
-import { fromApiJobId } from "../../protocol/job-id.ts";
+import { fromApiJobId, toApiJobId } from "../../protocol/job-id.ts";
 import type { JobState } from "../../protocol/job-status.ts";
 
 const LISTED = {
@@ -49,14 +49,34 @@ export async function listJobsNamed(reader: Reader, ids: readonly Hex[]): Promis
 }
 
 const { kind, blockNumber, blockTime, txHash, data } = EVENT;
-const LISTED_EVENT = { kind, blockNumber, blockTime, txHash, jobId: column<Hex | null>() };
+const LISTED_EVENT = {
+  kind,
+  blockNumber,
+  blockTime,
+  txHash,
+  jobId: column<Hex | null>(),
+  position: column<number>(),
+  /** Of a settlement: the charge. */
+  charged: column<number | null>("CASE WHEN kind = 'job.settled' THEN (data->>'credits_charged')::bigint END"),
+};
 type ListedEvent = RowOf<typeof LISTED_EVENT>;
 
 const EVENTS = `SELECT ${select(LISTED_EVENT)} FROM ${view("protocol_event")}`;
 
-export async function listLatestEvents(reader: Reader, limit: number): Promise<ListedEvent[]> {
-  const text = `${EVENTS} ORDER BY position DESC LIMIT $1`;
-  return await read<ListedEvent>(reader, "events_latest", text, [limit]);
+/** Newest first. `before`: the position that a page ended at. */
+export async function listLatestEvents(
+  reader: Reader,
+  { limit, before = null }: { limit: number; before?: number | null },
+): Promise<ListedEvent[]> {
+  const text = `${EVENTS} WHERE position < COALESCE($2::bigint, ${Number.MAX_SAFE_INTEGER}) ORDER BY position DESC LIMIT $1`;
+  return await read<ListedEvent>(reader, "events_latest", text, [limit, before]);
+}
+
+/** All events of these jobs (bytes16), newest first: of a page of jobs, so they are few. */
+export async function listEventsOfJobs(reader: Reader, ids: readonly Hex[], limit: number): Promise<ListedEvent[]> {
+  if (ids.length === 0) return [];
+  const text = `${EVENTS} WHERE job_id = ANY($1) ORDER BY position DESC LIMIT $2`;
+  return await read<ListedEvent>(reader, "events_of_jobs", text, [ids, limit]);
 }
 
 export async function listBlockEvents(reader: Reader, block: number, limit: number): Promise<ListedEvent[]> {
@@ -70,11 +90,15 @@ export function transactionsOf(events: readonly ListedEvent[]) {
   return [...Map.groupBy(events, ({ txHash }) => txHash).values()].map((group) => {
     const [{ txHash: hash, blockNumber, blockTime }] = group as [ListedEvent];
     const kinds = Map.groupBy(group, ({ kind }) => kind);
+    const jobs = [...new Set(group.flatMap(({ jobId }) => jobId ?? []))];
     return {
       hash,
       block_number: blockNumber,
       timestamp: blockTime,
-      jobs: new Set(group.flatMap(({ jobId }) => jobId ?? [])).size,
+      jobs: jobs.length,
+      // Named where the transaction is of one job.
+      job: jobs.length === 1 ? toApiJobId(jobs[0] as Hex) : null,
+      charged: group.reduce((sum, { charged }) => sum + (charged ?? 0), 0),
       events: Object.fromEntries([...kinds].map(([kind, all]) => [kind, all.length])),
     };
   });

@@ -1,5 +1,5 @@
 /** The explorer: what the chain says of a transaction, a block, an address or a job. Open to everybody, below /app/api. */
-import { type ErrorRequestHandler, type RequestHandler, Router } from "express";
+import { type ErrorRequestHandler, type Request, type RequestHandler, Router } from "express";
 import { type Address, encodeFunctionData, erc20Abi, getAddress, type Hex } from "viem";
 import { feeOf } from "../../api/chain/operations.ts";
 import { type Head, type RawReceipt, type Rpc, RpcError, RpcTooLong } from "../../api/chain/rpc.ts";
@@ -22,6 +22,7 @@ import type * as contract from "../contract.ts";
 import { AnswerCache } from "./answer-cache.ts";
 import {
   listBlockEvents,
+  listEventsOfJobs,
   listHistory,
   listJobsBy,
   listJobsNamed,
@@ -31,12 +32,15 @@ import {
 } from "./explorer-reads.ts";
 import { EVENTS_SHOWN, JOBS_SHOWN, showEvent, showJob } from "./network.ts";
 
-type RawTransaction = { hash: Hex; from: Hex; to: Hex | null; input: Hex; value: Hex; gas: Hex };
+type RawTransaction = { hash: Hex; from: Hex; to: Hex | null; input: Hex; value: Hex; gas: Hex; nonce: Hex };
 
 type Parts = { rpc: Rpc; head: Pick<Head, "block">; reader: Reader; contracts: Record<string, Address> };
 
 const LATEST_JOBS = 12;
 const LATEST_TRANSACTIONS = 12;
+const TRANSACTIONS_SHOWN = 25;
+/** Of the jobs on a page of an address: each has two to five, but for disputes. */
+const JOB_EVENTS = 300;
 /** Events among which the latest jobs and transactions are looked for; a full batch has some 150. */
 const LATEST_EVENTS = 600;
 const BLOCK_EVENTS = 5_000;
@@ -53,6 +57,8 @@ const KEPT_BYTES = 16 * 1024 * 1024;
  *   /explorer/blocks/{number}       a block
  *   /explorer/addresses/{address}   an address, with its stablecoin and the payouts that wait for it
  *   /explorer/latest                the newest jobs and transactions
+ *   /explorer/transactions          all transactions of the protocol, newest first, in pages; `before`: the `next` of the page before
+ *   /explorer/jobs                  all jobs by their locks, in such pages
  *   /explorer/find/{hash}           what a hash may be
  */
 export function explorerRoutes({ rpc, head, reader, contracts }: Parts): Router {
@@ -157,6 +163,12 @@ export function explorerRoutes({ rpc, head, reader, contracts }: Parts): Router 
         listHistory(reader, "account", { subject: wanted, limit: EVENTS_SHOWN }),
       ],
     );
+    const shownJobs = jobs.slice(0, JOBS_SHOWN);
+    const events = await listEventsOfJobs(
+      reader,
+      shownJobs.flatMap(({ id }) => fromApiJobId(id) ?? []),
+      JOB_EVENTS,
+    );
     response.json({
       address: getAddress(wanted),
       balance_wei: String(BigInt(balance)),
@@ -178,20 +190,48 @@ export function explorerRoutes({ rpc, head, reader, contracts }: Parts): Router 
         ];
         return roles.length === 0 ? [] : { number, roles };
       }),
-      jobs: jobs.slice(0, JOBS_SHOWN).map(showJob),
+      jobs: shownJobs.map(showJob),
+      transactions: transactionsOf(events),
       has_more: jobs.length > JOBS_SHOWN,
       history: history.map(showEvent),
     } satisfies contract.ChainAddress);
   };
 
   const readLatest = paced(async () => {
-    const events = await listLatestEvents(reader, LATEST_EVENTS);
+    const events = await listLatestEvents(reader, { limit: LATEST_EVENTS });
     const ids = [...new Set(events.flatMap(({ jobId }) => jobId ?? []))].slice(0, LATEST_JOBS);
     return {
       jobs: (await listJobsNamed(reader, ids)).map(showJob),
       transactions: transactionsOf(events).slice(0, LATEST_TRANSACTIONS),
     };
   });
+  /** A page begins below the position that `before` names, and ends before a transaction that might be cut. */
+  const transactionsPage: RequestHandler = async (request, response) => {
+    const events = await listLatestEvents(reader, { limit: LATEST_EVENTS, before: positionOf(request) });
+    const groups = [...Map.groupBy(events, ({ txHash }) => txHash).values()];
+    const isWhole = events.length < LATEST_EVENTS;
+    const shown = groups.slice(
+      0,
+      isWhole ? TRANSACTIONS_SHOWN : Math.min(TRANSACTIONS_SHOWN, Math.max(1, groups.length - 1)),
+    );
+    const hasMore = !isWhole || shown.length < groups.length;
+    response.json({
+      data: transactionsOf(shown.flat()),
+      next: hasMore ? (shown.at(-1)?.at(-1)?.position ?? null) : null,
+    });
+  };
+  const jobsPage: RequestHandler = async (request, response) => {
+    const events = await listLatestEvents(reader, { limit: LATEST_EVENTS, before: positionOf(request) });
+    const locks = events.filter(({ kind }) => kind === "job.locked");
+    const shown = locks.slice(0, JOBS_SHOWN);
+    const last = shown.length < locks.length ? shown.at(-1) : events.at(-1);
+    const jobs = await listJobsNamed(
+      reader,
+      shown.flatMap(({ jobId }) => jobId ?? []),
+    );
+    const hasMore = shown.length < locks.length || events.length === LATEST_EVENTS;
+    response.json({ data: jobs.map(showJob), next: hasMore ? (last?.position ?? null) : null });
+  };
   const latest: RequestHandler = async (_request, response) => {
     response.json({ head_block: head.block.number, ...(await readLatest()) } satisfies contract.Latest);
   };
@@ -219,8 +259,19 @@ export function explorerRoutes({ rpc, head, reader, contracts }: Parts): Router 
     .get("/explorer/blocks/:number", block)
     .get("/explorer/addresses/:address", address)
     .get("/explorer/latest", latest)
+    .get("/explorer/transactions", transactionsPage)
+    .get("/explorer/jobs", jobsPage)
     .get("/explorer/find/:hash", find)
     .use(nodeErrorHandler);
+}
+
+/** Where a page of a list begins; null for the newest. */
+function positionOf({ query: { before } }: Request): number | null {
+  if (before === undefined) return null;
+  if (!/^\d{1,15}$/.test(String(before))) {
+    throw new ApiError("invalid_request", "before: must be the `next` of an earlier page", { param: "before" });
+  }
+  return Number(before);
 }
 
 const showAccount = (account: AccountRow): contract.ChainAddress["account"] => ({
@@ -308,7 +359,8 @@ async function transactionOf(
   if (receipt === null) {
     const { from, to } = sent;
     const unknown = { block_number: null, timestamp: null, gas_used: null, fee_wei: null, reverted: null };
-    return { hash, status: "pending", from, to, input: isOurs ? sent.input : null, ...unknown, logs: [] };
+    const place = { nonce: Number(sent.nonce), position: null, gas_limit: Number(sent.gas), gas_price_wei: null };
+    return { hash, status: "pending", from, to, input: isOurs ? sent.input : null, ...unknown, ...place, logs: [] };
   }
   const success = receipt.status === "0x1";
   const failedCall = !success && receipt.to?.toLowerCase() === escrow.toLowerCase();
@@ -327,6 +379,10 @@ async function transactionOf(
     timestamp: Number(block.timestamp),
     gas_used: Number(receipt.gasUsed),
     fee_wei: String(feeOf(receipt)),
+    nonce: Number(sent.nonce),
+    position: Number(receipt.transactionIndex),
+    gas_limit: Number(sent.gas),
+    gas_price_wei: String(BigInt(receipt.effectiveGasPrice)),
     input: failedCall || (withInput && isOurs) ? sent.input : null,
     reverted: failedCall ? await repeat(rpc, sent, receipt.blockNumber) : null,
     logs: receipt.logs.map(({ address, topics, data, logIndex }) => ({

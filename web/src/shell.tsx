@@ -157,6 +157,9 @@ function Foot() {
           <li>
             <a href={`${base_url}/openapi.json`}>OpenAPI</a>
           </li>
+          <li>
+            <Link to={PATHS.status}>Status</Link>
+          </li>
         </ul>
       </nav>
     </footer>

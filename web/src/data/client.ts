@@ -31,12 +31,18 @@ type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 const READ_MS = 10_000;
 const CHANGE_MS = 60_000;
 
-/** Calls the API; rejects with an `ApiFailure`. */
-export async function call<T>(method: Method, path: string, body?: unknown): Promise<T> {
+/** Calls the API; rejects with an `ApiFailure`. `answers`: statuses beside those below 300 that come with the answer all the same. */
+export async function call<T>(
+  method: Method,
+  path: string,
+  body?: unknown,
+  answers: readonly number[] = [],
+): Promise<T> {
   const { status, text } = await send(method, path, body);
   if (status === 204) return undefined as T;
   const answer = parsed(text);
-  if (status < 300 && answer !== null) return answer as T;
+  const isAnswer = status < 300 || (answers.includes(status) && answer?.error === undefined);
+  if (isAnswer && answer !== null) return answer as T;
   const error = answer?.error;
   throw new ApiFailure(
     status,

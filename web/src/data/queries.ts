@@ -17,14 +17,18 @@ import type {
   KeyInfo,
   Latest,
   ListedJob,
+  ListedTransaction,
+  ListPage,
   Model,
   ModelSeen,
   Network,
+  ObservedSpan,
   Operator,
   Owed,
   OwnWebhook,
   Range,
   SessionState,
+  Status,
   Usage,
   UsageRange,
   Worker,
@@ -137,6 +141,21 @@ export const workerQuery = (id: string) =>
     refetchInterval: 15_000,
   });
 
+export const workerSeenQuery = (id: string, range: Range) =>
+  queryOptions({
+    queryKey: ["workers", id, "observed", range],
+    queryFn: () => call<{ spans: ObservedSpan[] }>("GET", `/workers/${encodeURIComponent(id)}/observed?range=${range}`),
+    refetchInterval: 30_000,
+    placeholderData: keepPreviousData,
+  });
+
+/** A service that is down answers 503 with the same body. */
+export const statusQuery = queryOptions({
+  queryKey: ["status"],
+  queryFn: () => call<Status>("GET", "/status", undefined, [503]),
+  refetchInterval: 5_000,
+});
+
 export const operatorsQuery = queryOptions({
   queryKey: ["operators"],
   queryFn: () => call<{ data: Operator[] }>("GET", "/operators"),
@@ -157,6 +176,17 @@ export const latestQuery = queryOptions({
   queryFn: () => call<Latest>("GET", "/explorer/latest"),
   refetchInterval: LIVE_MS,
 });
+
+const listQuery = <T>(list: "transactions" | "jobs", before: string) =>
+  queryOptions({
+    queryKey: ["explorer", list, before],
+    queryFn: () => call<ListPage<T>>("GET", `/explorer/${list}${queryString({ before })}`),
+    // Older pages stay as they are, but for the states of jobs.
+    refetchInterval: before === "" ? LIVE_MS : 30_000,
+    placeholderData: keepPreviousData,
+  });
+export const transactionsQuery = (before: string) => listQuery<ListedTransaction>("transactions", before);
+export const allJobsQuery = (before: string) => listQuery<ListedJob>("jobs", before);
 
 export const blockQuery = (number: string) =>
   queryOptions({

@@ -182,6 +182,9 @@ const ABIS: Record<string, Abi> = {
   Stablecoin: testStablecoinAbi,
   ...GOVERNANCE,
 };
+/** The ABI of a contract of the deployment; empty for any other name. */
+export const abiOf = (contract: string): Abi => ABIS[contract] ?? [];
+
 const CALLS: Abi = [...inferenceEscrowAbi, ...workerRegistryAbi, ...arbitrationPanelAbi, ...modelCatalogAbi];
 
 /** A call of one of our contracts. `items`: the calls of a batch, null where one is none of ours. */

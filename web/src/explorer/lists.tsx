@@ -1,7 +1,8 @@
 /** Lists that several pages of the explorer have: jobs, transactions, and what happened to somebody. */
 import { Link } from "react-router";
 import type { HistoryEvent, ListedJob, ListedTransaction } from "../../contract.ts";
-import { capital, count, percent, short } from "../ui/format.ts";
+import { app } from "../data/app.ts";
+import { capital, count, credits, percent, short } from "../ui/format.ts";
 import { JobLink, ModelLink, ModelNumber, When } from "../ui/links.tsx";
 import { Empty } from "../ui/page.tsx";
 import { JobBadge } from "../ui/status.tsx";
@@ -14,7 +15,7 @@ export function ListedJobs({ jobs, empty }: { jobs: readonly ListedJob[]; empty:
   const columns = ["Job", "Status", { end: "Credits" }, "Model", { end: "Age" }];
   return (
     <Table caption="Jobs, newest first" columns={columns}>
-      {jobs.map(({ id, status, model, credits: charged, created_at }) => (
+      {jobs.map(({ id, status, model, credits: cost, created_at }) => (
         <tr key={id}>
           <td>
             <JobLink id={id} />
@@ -22,7 +23,7 @@ export function ListedJobs({ jobs, empty }: { jobs: readonly ListedJob[]; empty:
           <td>
             <JobBadge status={status} />
           </td>
-          <td className="end">{count(charged)}</td>
+          <td className="end">{count(cost)}</td>
           <td className="fill">
             <ModelLink id={model} />
           </td>
@@ -35,10 +36,13 @@ export function ListedJobs({ jobs, empty }: { jobs: readonly ListedJob[]; empty:
   );
 }
 
-/** `15 settled, 2 locked` */
-const saidOf = (events: ListedTransaction["events"]): string =>
+/** `15 settled for 120 credits, 2 locked`; of one job alone without the numbers. */
+const saidOf = ({ events, charged, job }: ListedTransaction): string =>
   Object.entries(events)
-    .map(([kind, number]) => `${number} ${kindOf(kind)}`)
+    .map(([kind, number]) => {
+      const said = job !== null && number === 1 ? kindOf(kind) : `${number} ${kindOf(kind)}`;
+      return kind === "job.settled" ? `${said} for ${credits(charged)}` : said;
+    })
     .join(", ");
 
 export function ListedTransactions({ transactions }: { transactions: readonly ListedTransaction[] }) {
@@ -46,21 +50,21 @@ export function ListedTransactions({ transactions }: { transactions: readonly Li
   const columns = ["Transaction", "What it did", { end: "Block" }, { end: "Age" }];
   return (
     <Table caption="Transactions of the protocol" columns={columns}>
-      {transactions.map(({ hash, block_number, timestamp, events }) => (
-        <tr key={hash}>
+      {transactions.map((transaction) => (
+        <tr key={transaction.hash}>
           <td>
-            <Link to={`/app/tx/${hash}`}>
-              <code title={hash}>{short(hash)}</code>
+            <Link to={`/app/tx/${transaction.hash}`}>
+              <code title={transaction.hash}>{short(transaction.hash)}</code>
             </Link>
           </td>
-          <td className="fill" title={saidOf(events)}>
-            {saidOf(events)}
+          <td className="fill" title={saidOf(transaction)}>
+            {transaction.job === null ? null : <JobLink id={transaction.job} />} {saidOf(transaction)}
           </td>
           <td className="end">
-            <Link to={`/app/block/${block_number}`}>{count(block_number)}</Link>
+            <Link to={`/app/block/${transaction.block_number}`}>{count(transaction.block_number)}</Link>
           </td>
           <td className="end">
-            <When iso={new Date(timestamp * 1000).toISOString()} />
+            <When iso={new Date(transaction.timestamp * 1000).toISOString()} />
           </td>
         </tr>
       ))}
@@ -115,3 +119,14 @@ export const JsonLink = ({ path, name }: { path: string; name: string }) => (
     JSON
   </a>
 );
+
+/** Leads to the same thing in the chain's own explorer, where the service names one. */
+export function TwinLink({ path }: { path: string }) {
+  const { explorer_url } = app;
+  if (explorer_url === null) return null;
+  return (
+    <a className="button plain" href={`${explorer_url.replace(/\/$/, "")}/${path}`} rel="noreferrer">
+      {new URL(explorer_url).host}
+    </a>
+  );
+}

@@ -3,7 +3,7 @@ import { Link } from "react-router";
 import type { ChainTransaction } from "../../contract.ts";
 import { app } from "../data/app.ts";
 import { latestQuery } from "../data/queries.ts";
-import { coins, count, momentOf } from "../ui/format.ts";
+import { coins, count, momentOf, percent, units } from "../ui/format.ts";
 import { Card, Fact } from "../ui/page.tsx";
 import { Badge } from "../ui/status.tsx";
 import { namesOf } from "./labels.ts";
@@ -16,6 +16,7 @@ export function TransactionFacts({ transaction, method }: { transaction: ChainTr
   const head = useQuery(latestQuery).data?.head_block ?? 0;
   const names = namesOf(app.contracts);
   const { status, block_number, timestamp, from, to, gas_used, fee_wei } = transaction;
+  const { nonce, position, gas_limit, gas_price_wei } = transaction;
   return (
     <Card>
       <dl className="facts">
@@ -38,7 +39,14 @@ export function TransactionFacts({ transaction, method }: { transaction: ChainTr
           {block_number === null || head < block_number ? "–" : count(head - block_number + 1)}
         </Fact>
         <Fact label="Time">{timestamp === null ? "–" : momentOf(timestamp)}</Fact>
-        <Fact label="Gas used">{gas_used === null ? "–" : count(gas_used)}</Fact>
+        <Fact label="Position in the block">{position === null ? "–" : count(position)}</Fact>
+        <Fact label="Nonce">{count(nonce)}</Fact>
+        <Fact label="Gas used of its limit">
+          {gas_used === null
+            ? `– of ${count(gas_limit)}`
+            : `${count(gas_used)} of ${count(gas_limit)} (${percent(gas_used / gas_limit)})`}
+        </Fact>
+        <Fact label="Gas price">{gas_price_wei === null ? "–" : `${units(BigInt(gas_price_wei), 9, 0)} gwei`}</Fact>
         <Fact label="Fee">{fee_wei === null ? "–" : `${coins(fee_wei)} ${app.currency}`}</Fact>
         <Fact label="From">
           <AddressValue address={from} names={names} />

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "react-router";
 import { blockQuery, latestQuery } from "../data/queries.ts";
-import { JsonLink, ListedTransactions } from "../explorer/lists.tsx";
+import { JsonLink, ListedTransactions, TwinLink } from "../explorer/lists.tsx";
 import { Hash } from "../ui/copy.tsx";
 import { count, momentOf, percent, units } from "../ui/format.ts";
 import { AddressLink, LinkButton } from "../ui/links.tsx";
@@ -18,6 +18,7 @@ export function BlockPage() {
     <>
       {at > 0 ? <LinkButton to={`/app/block/${at - 1}`}>Block before</LinkButton> : null}
       {at < head ? <LinkButton to={`/app/block/${at + 1}`}>Block after</LinkButton> : null}
+      <TwinLink path={`block/${number}`} />
       <JsonLink path={`/explorer/blocks/${number}`} name={`block-${number}`} />
     </>
   );

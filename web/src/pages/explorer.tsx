@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "react-router";
+import { PATHS } from "../../../shared/web-paths.ts";
 import { app } from "../data/app.ts";
 import { latestQuery } from "../data/queries.ts";
 import { ListedJobs, ListedTransactions } from "../explorer/lists.tsx";
@@ -27,12 +28,12 @@ export function Explorer() {
     >
       <Search />
       <div className="columns lists">
-        <Card title="Latest jobs">
+        <Card title="Latest jobs" aside={<Link to={PATHS.joblist}>All jobs</Link>}>
           <Loaded query={latest} rows={12} height={24}>
             {({ jobs }) => <ListedJobs jobs={jobs} empty="No job was locked yet" />}
           </Loaded>
         </Card>
-        <Card title="Latest transactions">
+        <Card title="Latest transactions" aside={<Link to={PATHS.transactions}>All transactions</Link>}>
           <Loaded query={latest} rows={12} height={24}>
             {({ transactions }) => <ListedTransactions transactions={transactions} />}
           </Loaded>

@@ -22,7 +22,7 @@ import { hashOf } from "../explorer/find.ts";
 import { arrowsOf } from "../explorer/flow.ts";
 import { HashBox, type Proof } from "../explorer/hash-box.tsx";
 import { JobGroups } from "../explorer/job-groups.tsx";
-import { JsonLink, ListedJobs } from "../explorer/lists.tsx";
+import { JsonLink, ListedJobs, TwinLink } from "../explorer/lists.tsx";
 import { MoneyFlow } from "../explorer/money-flow.tsx";
 import { RevertReason } from "../explorer/revert-reason.tsx";
 import { TransactionFacts } from "../explorer/transaction-card.tsx";
@@ -49,7 +49,12 @@ export function TransactionPage() {
           <TxHash hash={hash as Hex} full />
         )
       }
-      actions={<JsonLink path={`/tx/${hash}`} name={hash} />}
+      actions={
+        <>
+          <TwinLink path={`tx/${hash}`} />
+          <JsonLink path={`/tx/${hash}`} name={hash} />
+        </>
+      }
       tab={`Transaction ${short(hash)}`}
     >
       <Loaded query={transaction} rows={3} height={120}>

@@ -1,4 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
+import { lazy, Suspense } from "react";
 import { useParams } from "react-router";
 import type { Counting } from "../../../protocol/dispatch.ts";
 import { PATHS } from "../../../shared/web-paths.ts";
@@ -7,11 +8,14 @@ import { sessionQuery, workerQuery } from "../data/queries.ts";
 import { firstToken, History, JsonLink, ListedJobs, success } from "../explorer/lists.tsx";
 import { count, moment, svc, units } from "../ui/format.ts";
 import { AddressLink, JobLink, LinkButton, ModelLink } from "../ui/links.tsx";
-import { Loaded } from "../ui/loaded.tsx";
+import { Loaded, Skeleton } from "../ui/loaded.tsx";
 import { Card, Empty, Fact, Page } from "../ui/page.tsx";
 import { Badge } from "../ui/status.tsx";
 import { TxHash } from "../wallet/action-status.tsx";
 import { rolesOf, WorkerState } from "./workers.tsx";
+
+/** The charts: the pages of one's own workers do without them. */
+const Seen = lazy(() => import("./worker/seen.tsx"));
 
 /** A worker: what it does now, what it earned and lost, its jobs and its history. */
 export function WorkerPage() {
@@ -35,6 +39,9 @@ export function WorkerPage() {
         {(data) => (
           <>
             <Facts worker={data} />
+            <Suspense fallback={<Skeleton rows={2} height={220} />}>
+              <Seen id={id} />
+            </Suspense>
             <Card title="Models">
               {data.models.length === 0 ? (
                 <Empty title="It hosts no models" />

@@ -1,4 +1,5 @@
 import type { ReactNode } from "react";
+import { queryString } from "../data/queries.ts";
 import { LinkButton } from "./links.tsx";
 
 /** A column by its label; `end`: its numbers stand at the right. */
@@ -41,10 +42,15 @@ export function Table({
   );
 }
 
-/** Leads through a list: to the page after `older`, null on the last one, and back to the newest unless that is shown (`before` is empty). */
-export const Pager = ({ before, older }: { before: string; older: string | number | null }) => (
+type PagerProps = { before: string; older: string | number | null; beside?: Record<string, string> };
+
+/**
+ * Leads through a list: to the page after `older`, null on the last one, and back to the newest unless that is shown (`before` is empty). `beside`:
+ * what else the address says.
+ */
+export const Pager = ({ before, older, beside = {} }: PagerProps) => (
   <nav className="pager" aria-label="Pages of the list">
-    {before === "" ? null : <LinkButton to="?">Newest</LinkButton>}
-    {older === null ? null : <LinkButton to={`?before=${older}`}>Older</LinkButton>}
+    {before === "" ? null : <LinkButton to={queryString(beside) || "?"}>Newest</LinkButton>}
+    {older === null ? null : <LinkButton to={queryString({ ...beside, before: older })}>Older</LinkButton>}
   </nav>
 );

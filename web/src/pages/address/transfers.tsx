@@ -1,0 +1,71 @@
+import { Link } from "react-router";
+import { type Address, getAddress, type Hex } from "viem";
+import { app } from "../../data/app.ts";
+import { namesOf } from "../../explorer/labels.ts";
+import type { LogFilter, PlacedLog } from "../../explorer/node-logs.ts";
+import { AddressValue } from "../../explorer/value.tsx";
+import { count, short, units } from "../../ui/format.ts";
+import { Table } from "../../ui/table.tsx";
+import { NodeList } from "./node-list.tsx";
+
+/** `Transfer(address,address,uint256)`. */
+const TRANSFER: Hex = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
+const TOKENS: Record<string, { name: string; decimals: number }> = {
+  Stablecoin: { name: "USDG", decimals: 6 },
+  ServiceToken: { name: "SVC", decimals: 18 },
+};
+
+/** Transfers of the stablecoin and of SVC from and to an address. */
+export default function Transfers({ address }: { address: string }) {
+  const topic = `0x${address.slice(2).toLowerCase().padStart(64, "0")}` as Hex;
+  const tokens = Object.keys(TOKENS).flatMap((name) => app.contracts[name] ?? []);
+  const filters: LogFilter[] = [
+    { address: tokens, topics: [TRANSFER, topic] },
+    { address: tokens, topics: [TRANSFER, null, topic] },
+  ];
+  return (
+    <NodeList
+      name={`transfers ${address.toLowerCase()}`}
+      filters={filters}
+      says="Your browser asks this node for the transfers of USDG and SVC."
+      empty="No transfer of USDG or SVC"
+    >
+      {(logs) => <TransferTable logs={logs} address={address} />}
+    </NodeList>
+  );
+}
+
+function TransferTable({ logs, address }: { logs: readonly PlacedLog[]; address: string }) {
+  const names = namesOf(app.contracts);
+  const columns = ["Transaction", "Way", { end: "Amount" }, "From", "To", { end: "Block" }];
+  return (
+    <Table caption="Transfers, newest first" columns={columns}>
+      {logs.map(({ address: token, topics, data, block, tx, log_index }) => {
+        const { name, decimals } = TOKENS[names.get(token.toLowerCase()) ?? ""] ?? { name: "", decimals: 0 };
+        const [from, to] = topics.slice(1).map((topic) => getAddress(`0x${topic.slice(26)}`)) as [Address, Address];
+        return (
+          <tr key={`${block} ${log_index}`}>
+            <td>
+              <Link to={`/app/tx/${tx}`}>
+                <code title={tx}>{short(tx)}</code>
+              </Link>
+            </td>
+            <td>{to.toLowerCase() === address.toLowerCase() ? "in" : "out"}</td>
+            <td className="end">
+              {units(BigInt(data), decimals)} {name}
+            </td>
+            <td>
+              <AddressValue address={from} names={names} />
+            </td>
+            <td>
+              <AddressValue address={to} names={names} />
+            </td>
+            <td className="end">
+              <Link to={`/app/block/${block}`}>{count(block)}</Link>
+            </td>
+          </tr>
+        );
+      })}
+    </Table>
+  );
+}
