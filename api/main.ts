@@ -1,7 +1,7 @@
 /** The gateway process: `node api/main.ts`. Settings come from the environment (api/config.ts). */
 import type { Server } from "node:http";
 import { limitConnectionsEach } from "../shared/connections.ts";
-import { keepCompiled, outliveLostOutput } from "../shared/process.ts";
+import { ignoreLostOutput, keepCompiled } from "../shared/process.ts";
 import { startTracing } from "../shared/tracing.ts";
 import { createApp } from "./app.ts";
 import { type Config, readConfig } from "./config.ts";
@@ -18,7 +18,7 @@ const SHARE_OF_ONE = 0.1;
 /** Time for the last bytes after that, and for the last spans. */
 const FLUSH_MS = 2_000;
 
-outliveLostOutput();
+ignoreLostOutput();
 let config: Config;
 try {
   config = readConfig(process.env);

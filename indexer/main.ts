@@ -10,7 +10,7 @@ import type { PublicClient } from "viem";
 import { INDEX_SCHEMA } from "../protocol/index-schema.ts";
 import { ChainNode } from "../shared/chain-node.ts";
 import { nodeAddress, nodeHost } from "../shared/node-url.ts";
-import { keepCompiled, outliveLostOutput } from "../shared/process.ts";
+import { ignoreLostOutput, keepCompiled } from "../shared/process.ts";
 import { redactOutput } from "../shared/redact.ts";
 import { type Environment, hiding, LaunchError, readEnvironment } from "./launch/environment.ts";
 import { startHeadFeed } from "./launch/head-feed.ts";
@@ -46,7 +46,7 @@ const log = (line: string): void => console.log(`indexer: ${line}`);
 const seconds = (): string => `${((Date.now() - started) / 1000).toFixed(1)} s`;
 
 async function main(): Promise<void> {
-  outliveLostOutput();
+  ignoreLostOutput();
   requirePatchedPonder();
   const environment = readEnvironment(process.env);
   redactOutput(hiding(environment));

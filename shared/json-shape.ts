@@ -23,7 +23,7 @@ const [OPEN_OBJECT, CLOSE_OBJECT] = [0x7b, 0x7d];
  * fields, which take a parser half a second and more; or so many bad values that a schema's complaints do (10 µs each). This takes one step a
  * byte outside of texts and stops at the limit. What is no JSON is for the parser to refuse; a long conversation is for `firstBad` to look at.
  */
-export function whyUnreasonable(json: Buffer, maxValues = MAX_VALUES): string | null {
+export function jsonShapeFault(json: Buffer, maxValues = MAX_VALUES): string | null {
   /** Of each open list or object: its entries, and how many it may have. */
   const entries = new Int32Array(MAX_DEPTH + 1);
   const most = new Int32Array(MAX_DEPTH + 1);

@@ -67,7 +67,7 @@ export function signal(pid: number, name: NodeJS.Signals): void {
  * A line for stdout or stderr that cannot be written, as to a file on a full disk, is lost and the process goes on. Without a listener Node ends
  * the process; pino's own stream then waits for room, and the process hangs.
  */
-export function outliveLostOutput(): void {
+export function ignoreLostOutput(): void {
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
 }
 

@@ -17,7 +17,7 @@ import {
 } from "../protocol/dispatch.ts";
 import { toApiJobId } from "../protocol/job-id.ts";
 import { limitConnectionsEach } from "../shared/connections.ts";
-import { DISPATCH_VALUES, firstBad, whyUnreasonable } from "../shared/json-shape.ts";
+import { DISPATCH_VALUES, firstBad, jsonShapeFault } from "../shared/json-shape.ts";
 import { BodyBudget, BodyRefused, readRequestBody } from "../shared/request-body.ts";
 import { continueTrace, endAfter } from "../shared/tracing.ts";
 import type { Config } from "./config.ts";
@@ -48,7 +48,7 @@ export function createServer({ runner, health, log }: Parts): Express {
     const { bytes, release } = await readRequestBody(req, { limit, budget, from });
     if (res.closed) release();
     else res.on("close", release);
-    const reason = whyUnreasonable(bytes, DISPATCH_VALUES);
+    const reason = jsonShapeFault(bytes, DISPATCH_VALUES);
     if (reason !== null) throw new Refusal(RefusalCode.BadRequest, `the body ${reason}`);
     return parseJson(bytes.toString("utf8"));
   };

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Hex } from "viem";
 import type { Health } from "../protocol/dispatch.ts";
-import { keepCompiled, outliveLostOutput } from "../shared/process.ts";
+import { ignoreLostOutput, keepCompiled } from "../shared/process.ts";
 import { withoutLogin } from "../shared/redact.ts";
 import { onStopSignal, stopWithNpm } from "../shared/signals.ts";
 import { startTracing } from "../shared/tracing.ts";
@@ -27,7 +27,7 @@ const CLOSE_MS = 1_000;
 
 /** Sets the worker up as far as that is its own business, then serves until a signal. */
 export async function serve(config: Config, { flags, values }: Invocation, terminal: Terminal): Promise<void> {
-  outliveLostOutput();
+  ignoreLostOutput();
   const log = createLogger(config.logLevel, hiding(config));
   process.on("uncaughtException", (error) => {
     // Frames only: the text above them may quote what went through.

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import type { Request, RequestHandler, Response } from "express";
 import { canonicalHash } from "../../shared/canonical-json.ts";
-import { whyUnreasonable } from "../../shared/json-shape.ts";
+import { jsonShapeFault } from "../../shared/json-shape.ts";
 import { BodyBudget, BodyRefused, type ReadBody, readRequestBody, SMALL_BODY } from "../../shared/request-body.ts";
 import type { Balances } from "../chain/balances.ts";
 import type { Directory } from "../chain/directory.ts";
@@ -114,8 +114,7 @@ export function readChat(bodies: Bodies, limit: (request: Request) => Promise<Bo
   };
 }
 
-const isQuick = (bytes: Buffer): boolean =>
-  bytes.length <= QUICK.bytes && whyUnreasonable(bytes, QUICK.values) === null;
+const isQuick = (bytes: Buffer): boolean => bytes.length <= QUICK.bytes && jsonShapeFault(bytes, QUICK.values) === null;
 
 /** Reads the body of any other route, as `readChat` does: JSON of at most `FORM_LIMIT` bytes, and of so few values that it is quick to parse. */
 export function readForm(bodies: Bodies): RequestHandler {
@@ -191,7 +190,7 @@ export function parseChatJson(bytes: Buffer): unknown {
 
 /** Throws `invalid_request` that says where the text is no JSON, or what there is too much of. */
 function parseJson(bytes: Buffer, maxValues?: number): unknown {
-  const reason = whyUnreasonable(bytes, maxValues);
+  const reason = jsonShapeFault(bytes, maxValues);
   if (reason !== null) throw new ApiError("invalid_request", `The body ${reason}.`);
   if (bytes.length === 0) return {};
   const text = new TextDecoder().decode(bytes);

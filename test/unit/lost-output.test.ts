@@ -14,10 +14,10 @@ it.for([
 ] as const)("%s", ([, write, module], { skip }) => {
   skip(!existsSync(FULL), `this system has no ${FULL}`);
   const script = `
-    import { outliveLostOutput } from "./shared/process.ts";
+    import { ignoreLostOutput } from "./shared/process.ts";
     import * as module from "./${module}";
     const { createLogger } = module;
-    outliveLostOutput();
+    ignoreLostOutput();
     for (let n = 0; n < 3; n++) {
       ${write};
       await new Promise((resolve) => setTimeout(resolve, 20));
