@@ -15,7 +15,7 @@ import { PayCard } from "./desk/pay-card.tsx";
 import { SettingsCards } from "./desk/settings-cards.tsx";
 import { StakeCard } from "./desk/stake-card.tsx";
 import { Earnings } from "./my-workers.tsx";
-import { Slashes } from "./worker.tsx";
+import { Slashes } from "./worker/slashes.tsx";
 import { rolesOf, WorkerState } from "./workers.tsx";
 
 /** One worker of the signed-in wallet: what it earns, and everything that its owner can change. */

@@ -11,7 +11,7 @@ import { AddressLink, JobLink, LinkButton, ModelLink } from "../ui/links.tsx";
 import { Loaded, Skeleton } from "../ui/loaded.tsx";
 import { Card, Empty, Fact, Page } from "../ui/page.tsx";
 import { Badge } from "../ui/status.tsx";
-import { TxHash } from "../wallet/action-status.tsx";
+import { Slashes } from "./worker/slashes.tsx";
 import { rolesOf, WorkerState } from "./workers.tsx";
 
 /** The charts: the pages of one's own workers do without them. */
@@ -109,23 +109,6 @@ const Facts = ({ worker }: { worker: Worker }) => (
         <AddressLink address={worker.payout} what="payout address" />
       </Fact>
     </dl>
-  </Card>
-);
-
-export const Slashes = ({ worker }: { worker: Worker }) => (
-  <Card title="Slashes">
-    {worker.slashes.length === 0 ? (
-      <Empty title="Never slashed" />
-    ) : (
-      <ul className="plain-list">
-        {worker.slashes.map((slash) => (
-          <li key={slash.job_id}>
-            Lost {svc(BigInt(slash.amount))} on {moment(slash.slashed_at)} ({slash.reason.replaceAll("_", " ")}) for{" "}
-            <JobLink id={slash.job_id} />: <TxHash hash={slash.tx} />
-          </li>
-        ))}
-      </ul>
-    )}
   </Card>
 );
 
