@@ -6,7 +6,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** Suites of real processes and browsers: a test that fails runs once more, and is then reported as flaky. */
 const SYSTEMS = ["e2e", "faults", "web"];
-const PARTS = ["client", "api", "worker", "indexer", "packages", "bootstrap", "verify", "protocol", "unit"];
+const PARTS = ["client", "api", "webhooks", "worker", "indexer", "packages", "bootstrap", "verify", "protocol", "unit"];
 
 /**
  * A suite is a folder of test/. What waits for real time runs first, beside the compiler, which computes; the short files come last, so that

@@ -77,7 +77,7 @@ describe("reasoning_effort", () => {
     expect(JSON.stringify(body)).not.toContain("reasoning");
   });
 
-  it("streamed, reasoning comes first and in deltas of its own; the first one has the role", async () => {
+  it("reasoning is streamed first, in deltas of its own; the first has the role", async () => {
     const stream = await openai.chat.completions.create({
       model: MODEL,
       messages: messages("Say hello. [[tokens:40]] [[reasoning:40]]"),

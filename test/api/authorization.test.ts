@@ -114,7 +114,7 @@ async function untouched(wallet: Wallet, ask: () => Promise<void>): Promise<void
   expect(await sentAfter(block, wallet)).toEqual([]);
 }
 
-it("a wallet that chose another operator, or none is told which one to choose: 403 operator_not_chosen, and no gas is spent", async () => {
+it("a wallet that chose another operator gets 403 operator_not_chosen, free of gas", async () => {
   const wallet = await Wallet.create();
   expect((await wallet.ask(hello())).status).toBe(200);
   await eventually(
@@ -144,14 +144,14 @@ describe("a wallet with an authorization key", () => {
     await other.set("setAuthorizationKey", other.key.address);
   });
 
-  it("has nothing locked without its signature: 403 authorization_required, and no gas is spent", async () => {
+  it("locks nothing without its signature: 403 authorization_required, free of gas", async () => {
     await untouched(one, async () => {
       const { status, body } = await one.ask(hello());
       expect([status, body.error.code, body.error.type]).toEqual([403, "authorization_required", "permission_error"]);
     });
   });
 
-  it("pays for what it signed, under the id that it chose, and the chain keeps the body's hash", async () => {
+  it("pays for what it signed, under its own job id, with the body's hash on chain", async () => {
     const body = hello();
     const jobId = newJobId();
     const { status, headers } = await one.askSigned(body, { jobId });

@@ -76,7 +76,7 @@ describe("a client", () => {
   );
 });
 
-it("a model without a worker is asked for again by every client until there is one: 503, then an answer", async () => {
+it("every client retries a model without a worker until one is there", async () => {
   const refusals = async () => {
     const text = await (await fetch(`${stack.info.base_url}/metrics`)).text();
     const count = /gateway_requests_total\{route="\/v1\/chat\/completions",method="POST",status="503"\} (\d+)/.exec(

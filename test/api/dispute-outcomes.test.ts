@@ -157,7 +157,7 @@ describe("before the settlement", () => {
     expect(asked?.answer?.body).toMatchObject({ job_id: asked?.id, dispute_opened: true });
   });
 
-  it("it is answered with 409 job_not_settled when that takes long; repeated, it counts from its first arrival", async () => {
+  it("it gets 409 job_not_settled after a wait; repeated, it counts from its arrival", async () => {
     const { id, text } = await unsettledJob();
     const request = ask(id);
     await request.over;
@@ -220,7 +220,7 @@ describe("a ruling", () => {
   });
 });
 
-it("a recorded dispute that its process never came to is found and opened by the one that runs the job's gateway now", async () => {
+it("a dispute that its process only recorded is opened by the next process", async () => {
   const { id } = await settledElsewhere();
   await stack.kill("api");
   await scene.arrivedAfter(id, 20);
@@ -272,7 +272,7 @@ describe("a worker that proves an answer on chain and does not deliver it", () =
   const listed = async (model: string) =>
     (await scene.api.get("/v1/models")).body.data.some(({ id }: { id: string }) => id === model);
 
-  it("hands nothing out: its charge is disputed before it can be finalized, and it gets no job until then", async () => {
+  it("withholds its answer: the charge is disputed, and it gets no job until then", async () => {
     const worker = await played(3);
     await worker.isOffered(WITHHELD);
     worker.play(
@@ -301,7 +301,7 @@ describe("a worker that proves an answer on chain and does not deliver it", () =
     });
   });
 
-  it("hands it out when it is asked: the answer is kept, charged and there for the client", async () => {
+  it("hands its answer out when asked: it is kept, charged and delivered", async () => {
     const worker = await played(4);
     await worker.isOffered(LATE);
     let signed: Awaited<ReturnType<PlayedWorker["prove"]>> | undefined;
@@ -328,7 +328,7 @@ describe("a worker that proves an answer on chain and does not deliver it", () =
   });
 });
 
-it("silence of the arbiters leaves the charge, and the client gets the protocol fee back", async () => {
+it("without a ruling the charge stays, and the client gets the protocol fee back", async () => {
   const { id } = await settledElsewhere();
   await scene.dispute(id);
   await scene.rpc("evm_increaseTime", [DAY]);
@@ -341,7 +341,7 @@ it("silence of the arbiters leaves the charge, and the client gets the protocol 
   });
 });
 
-it("what the treasury still owes after a ruling is paid as soon as it can, without anybody's call", async () => {
+it("what the treasury owes after a ruling is paid as soon as it can", async () => {
   const { id } = await settledElsewhere();
   await scene.dispute(id);
   const treasury = scene.contract("ProtocolTreasury");

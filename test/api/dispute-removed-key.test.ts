@@ -24,7 +24,7 @@ afterAll(async () => {
   await removed.kill();
 });
 
-it("is told to come again, or of the dispute that another gateway opened for it, not that its worker was convicted", async () => {
+it("is told to retry, or of the other gateway's dispute, never of a conviction", async () => {
   const { id } = await scene.settledJob(MODEL);
   const { rpc_url: RPC_URL } = stack.info;
   const env = { RPC_URL, DEPLOYMENT_FILE: stack.deploymentFile, OPERATOR_PRIVATE_KEY: OPERATOR_ADMIN.privateKey };

@@ -12,7 +12,7 @@ afterAll(() => scene.close());
 /** A signer of the operator that no process uses. */
 const DEAD = `0x${"dd".repeat(20)}`;
 
-it("that its gateway recorded before it was killed is opened by the one that the client asks next", async () => {
+it("recorded by a killed gateway is opened by the one that the client asks next", async () => {
   const { id } = await scene.settledJob(MODEL);
   // What the killed gateway has left.
   await scene.pool.query(

@@ -74,7 +74,7 @@ describe("a client that received something else", () => {
     expect((await scene.api.get("/v1/jobs?status=disputed")).body.data[0]).toEqual(job.body);
   });
 
-  it("has its gateway's signed statement of what was sent in the evidence: arbiters see that the hash is made up", async () => {
+  it("carries the gateway's statement, so that arbiters see an invented hash", async () => {
     const streamed = async () => {
       const response = await scene.api.request("POST", "/v1/chat/completions", chat(MODEL, "Hello", { stream: true }));
       await response.text();
@@ -112,7 +112,7 @@ describe("a client that received something else", () => {
     });
   });
 
-  it("is in time up to the sixtieth second after the final token, and a thousandth later too late", async () => {
+  it("is in time up to 60 s after the final token, and a millisecond later too late", async () => {
     const late = await scene.settledJob(MODEL);
     await scene.answeredAgo(late.id, 61);
     expect((await scene.dispute(late.id)).body.error.code).toBe("dispute_window_expired");
@@ -173,7 +173,7 @@ it("outcomes are counted for the operator", async () => {
     expect(text).toMatch(new RegExp(`gateway_disputes_total\\{outcome="${outcome}"\\} [1-9]`));
 });
 
-it("a client that hashed a line break with the text opens its dispute, and is told what probably happened", async () => {
+it("a hash taken with a line break opens the dispute, and the note says so", async () => {
   for (const end of ["\n", "\r\n"]) {
     const { id, text } = await scene.settledJob(MODEL);
     const { body } = await scene.dispute(id, hashOf(text + end));

@@ -50,7 +50,7 @@ describe("a key", () => {
     expect(await operator("keys", "list", "--all")).toContain("revoked");
   });
 
-  it("suspended is refused by both with 403 key_suspended, and taken again by both once released", async () => {
+  it("suspended is refused by both with key_suspended, and taken again once released", async () => {
     const key = await keys.regenerate(owner);
     await operator("keys", "suspend", owner);
     expect(await told(key)).toEqual(twice(403, "key_suspended"));
@@ -64,7 +64,7 @@ describe("a key", () => {
 });
 
 describe("two gateways", () => {
-  it("serve one account: jobs, answers and the balance of one are seen through the other", async () => {
+  it("serve one account: each shows the jobs, answers and balance of the other", async () => {
     const [first, second] = demo();
     for (const [asked, reader] of [
       [first, second],
@@ -86,7 +86,7 @@ describe("two gateways", () => {
     expect(lists[0]?.body.data).toHaveLength(2);
   });
 
-  it("sign for one operator: a dispute of a job that one locked is opened by the other, and asked of both it is one", async () => {
+  it("sign for one operator: either opens the other's dispute, and both only one", async () => {
     const [first, second] = demo();
     const settledId = async () => {
       const reply = await first.post("/v1/chat/completions", chat(MODEL, "Hello"));
@@ -140,7 +140,7 @@ describe("two gateways", () => {
   });
 });
 
-it("a gateway that is told to stop says so to the load balancer first, serves whoever still comes, and ends", async () => {
+it("a stopping gateway tells its load balancer, serves who still comes, and ends", async () => {
   const stopped = second.kill("SIGTERM");
   // A proxy that kept the connection would send the next request into it.
   const refusal = await eventually(

@@ -30,7 +30,7 @@ const balance = async () => {
 };
 const pause = () => new Promise((resolve) => setTimeout(resolve, 1_200));
 
-it("a frozen wallet spends nothing: 403 spending_frozen, from the contract and then before it is asked", async () => {
+it("a frozen wallet gets 403 spending_frozen, from the contract and then at once", async () => {
   expect((await ask()).status).toBe(200);
   await setLimits(false, 0, true);
   const before = await eventually(balance, ({ escrowed }) => escrowed === 0);
@@ -47,7 +47,7 @@ it("a frozen wallet spends nothing: 403 spending_frozen, from the contract and t
   expect((await ask()).status).toBe(200);
 });
 
-it("beyond the daily limit: 402 daily_limit_reached with how much is spent; a higher limit holds at once", async () => {
+it("beyond the daily limit gets 402 with the amount spent, until a higher limit", async () => {
   await setLimits(true, 14, false);
   expect((await ask()).status).toBe(200);
   await eventually(balance, ({ escrowed }) => escrowed === 0);

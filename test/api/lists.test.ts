@@ -33,7 +33,7 @@ describe("GET /v1/jobs with any combination of filters", () => {
     after: [undefined, 6],
   } as const;
 
-  it("gives the jobs that all of them admit, newest first, and says whether there are more", async () => {
+  it("gives the jobs that pass all of them, newest first, and whether more follow", async () => {
     for (const limit of choices.limit)
       for (const model of choices.model)
         for (const status of choices.status)

@@ -49,7 +49,7 @@ async function counted(): Promise<Record<string, number>> {
 }
 
 describe("what a client can bring about counts against no worker:", () => {
-  it("an answer without text is one, at the flat price; the gateway asks the model a question of its own", async () => {
+  it("an answer without text costs the flat price, and leads to a test of the model", async () => {
     evil.play(answering(""));
     const reply = await ask();
     expect(reply.body.choices[0]).toMatchObject({ message: { content: "" }, finish_reason: "stop" });
@@ -62,7 +62,7 @@ describe("what a client can bring about counts against no worker:", () => {
     expect(await counted()).toEqual({});
   });
 
-  it("a request that the model server does not take, and an answer that ends for its content", async () => {
+  it("of a request that the model server refuses, or an answer ended for its content", async () => {
     evil.play(
       (_offer, response) => {
         response.writeHead(400, { "content-type": "application/json" });
@@ -114,7 +114,7 @@ describe("an attack", () => {
     });
   });
 
-  it("with another answer than the signed one fails the job, and its worker is asked no more", async () => {
+  it("with another answer than the signed one fails its job and gets no other", async () => {
     evil.play(answering("What is sent.", {}, "Something else entirely."));
     expect(await told(await spoiled("hash_mismatch"))).toMatchObject({
       event: "job.failed",

@@ -78,7 +78,7 @@ describe("the operator's routes", () => {
     }
   });
 
-  it("/metrics counts requests by route, jobs by state, and what batches and workers do", async () => {
+  it("/metrics counts requests, jobs, batches and what workers do", async () => {
     const scrape = async () => (await fetch(`${stack.info.base_url}/metrics`)).text();
     const valueIn = (text: string, line: string) =>
       Number(

@@ -95,7 +95,7 @@ it("a client that leaves leaves the queue, and nothing of its request is on chai
   expect([worker.offers.length, await events("JobLocked"), await events("JobFailed")]).toEqual([2, 2, 0]);
 });
 
-it("a job that its worker has no room for is offered again, and is not failed on chain", async () => {
+it("a job that finds no room is offered again, without failing on chain", async () => {
   const answer = answering(async () => {});
   worker.play(
     async (offer, response) => {

@@ -52,7 +52,7 @@ describe("a request that fails at model servers", () => {
     expect(answers.map((answer) => answer.status)).toEqual(Array(10).fill(200));
   });
 
-  it("once a second for ten seconds takes no worker from anybody, and makes its own wallet wait", async () => {
+  it("sent each second takes no worker from anybody, and slows its own wallet", async () => {
     const until = Date.now() + 10_000;
     const [bad, good] = [[] as number[], [] as number[]];
     const poisoning = async () => {

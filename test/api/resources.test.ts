@@ -31,7 +31,7 @@ describe("a model", () => {
     expect((await client.api.get(`/v1/models/${MODEL}`)).body).toEqual(listed);
   });
 
-  it("tells the observed median time to its first token, and before its first answer that of a probe", async () => {
+  it("tells the median time to its first token, before any answer that of a probe", async () => {
     const latency = async () => (await client.api.get(`/v1/models/${QUIET_MODEL}`)).body.service.median_latency_ms;
     expect(await latency()).toBeGreaterThan(0);
     const reply = await client.api.post("/v1/chat/completions", chat(QUIET_MODEL, "Hello"));

@@ -136,7 +136,7 @@ async function repeated(key: string, jobId: string): Promise<void> {
 }
 
 describe("a job of another gateway of the operator", () => {
-  it("that lost its database in the middle of streams is taken over: clients hear so, and a repeated request gets the same job's answer", async () => {
+  it("that lost its database in mid-stream is taken over: a repetition gets the answer", async () => {
     const [job, repeatable] = await Promise.all([begin(), begin("database-lost")]);
     const [error, other] = await takenOver([job, repeatable]);
     expect(error).toMatchObject({ code: "service_unavailable", details: { job_id: job.jobId } });
@@ -148,7 +148,7 @@ describe("a job of another gateway of the operator", () => {
     expect(await ended(job.jobId)).toMatchObject({ status: "failed", credits_charged: 0 });
   });
 
-  it("that was killed is ended by the one that stays: whoever repeats the request gets its answer", async () => {
+  it("that was killed has its job ended by the other: a repetition gets the answer", async () => {
     const { jobId, events } = await begin("taken-over");
     await other.kill("SIGKILL");
     await events;
@@ -157,7 +157,7 @@ describe("a job of another gateway of the operator", () => {
     await repeated("taken-over", jobId);
   });
 
-  it("whose key was removed while it streamed is settled by the one that stays: its client had the whole answer", async () => {
+  it("whose key was removed in mid-stream has its whole answer settled by the other", async () => {
     const found = Promise.withResolvers<void>();
     worker.play(async (offer, response) => {
       response.write(await worker.acknowledgement(offer));

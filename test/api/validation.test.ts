@@ -428,7 +428,7 @@ describe("a browser on another site", () => {
 });
 
 describe("every answer", () => {
-  it("has a request id of its own, is kept by no cache, and tells how much of the burst limit is left", async () => {
+  it("has its own request id, no cache, and the rest of the burst limit", async () => {
     const replies = [
       await client.api.get("/v1/models"),
       await client.api.get("/v1/jobs/x"),

@@ -83,7 +83,7 @@ describe("the kept chain", () => {
     writeFileSync(file, JSON.stringify(dump));
   };
 
-  it("whose dump is torn, cut short or missing after a kill is kept aside with its database and keys, and a new one is started", async () => {
+  it("whose dump is broken after a kill is set aside, and a new chain starts", async () => {
     const parts = only("chain", "database");
     stack = await startTestStack({ parts, dataDir });
     await pay(stack);
@@ -121,7 +121,7 @@ describe("the kept chain", () => {
     expect(await rpc(stack.info.rpc_url, "eth_getTransactionCount", [from, "latest"])).toBe("0x9");
   });
 
-  it("mines as fast as it can without running ahead of the clock, and without growing outside its folder", async () => {
+  it("mines fast without running ahead of the clock or growing elsewhere", async () => {
     stack = await startTestStack({ parts, dataDir });
     for (let i = 0; i < 150; i++) await pay(stack);
     const before = Math.floor(Date.now() / 1000);

@@ -28,7 +28,7 @@ describe("the local database", () => {
     removeDataDir(dataDir);
   });
 
-  it("keeps its data over a kill and a stop, asks for its password, and keeps durability on", async () => {
+  it("keeps its data over a kill and a stop, with a password and durability", async () => {
     dataDir = temporaryDataDir();
     stack = await startTestStack({ parts, dataDir });
     const url = stack.info.database_url;
@@ -107,7 +107,7 @@ describe("the postmaster.pid that a server leaves", () => {
   });
   afterEach(() => rmSync(folder, { recursive: true }));
 
-  it("a server whose exit status nobody has read does not keep the next one from starting", async () => {
+  it("a server that became a zombie does not keep the next one from starting", async () => {
     const parent = spawn("sh", ["-c", "sleep 300 & echo $!; exec tail -f /dev/null"], {
       stdio: ["ignore", "pipe", "ignore"],
     });

@@ -28,7 +28,7 @@ describe("a stack and who started it", () => {
     program = undefined;
   });
 
-  it("kill -9 of the starter stops its parts in order, and the next start waits for that", async () => {
+  it("kill -9 of the starter stops its parts in order; the next start waits", async () => {
     program = run([STARTER, ...parts], stackEnv(dataDir, ports));
     await program.said("started");
     const left = JSON.parse(program.output().match(/started (.*)/)?.[1] ?? "") as { name: string; pid: number }[];
@@ -74,7 +74,7 @@ describe("a stack and who started it", () => {
     server.close();
   });
 
-  it("an option that it does not know is an error, and --help names every option and setting", async () => {
+  it("an unknown option is an error, and --help names every option and setting", async () => {
     program = run(["scripts/start.ts", "--backnd", "http://127.0.0.1:8000/v1"], stackEnv(dataDir, ports));
     expect(await program.ended).toBe(2);
     expect(program.output()).toMatch(/Unknown option '--backnd'[\s\S]*Usage: npm start/);
@@ -90,7 +90,7 @@ describe("a stack and who started it", () => {
       expect(program.output()).toContain(name);
   });
 
-  it("a part that dies is named with its last lines and what to do, and nothing is left", async () => {
+  it("a part that dies is named with its last lines, and nothing is left running", async () => {
     stack = await startTestStack({ parts, dataDir, ports, verbose: false });
     const postgres = stack.processes().find(({ name }) => name === "postgres")?.pid ?? 0;
     process.kill(postgres, "SIGKILL");

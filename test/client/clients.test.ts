@@ -185,7 +185,7 @@ describe("the program", () => {
     expect([findings, reports]).toEqual([[], []]);
   });
 
-  it("gets its answer when its node is away, and is told that the charge was not checked", async () => {
+  it("gets its answer while its node is away, and that the charge was not checked", async () => {
     const fetch = open(trusting, { rpcUrl: "http://127.0.0.1:9" });
     const reply = await openai(trusting, fetch).chat.completions.create(asked(MODEL, "Hello"));
     expect(reply.choices[0]?.message.content).toMatch(/\w/);

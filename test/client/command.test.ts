@@ -52,7 +52,7 @@ const command = (args: string[], env: NodeJS.ProcessEnv = {}) =>
   run(process.execPath, [COMMAND, ...args], { cwd: ROOT, env: { ...plainEnv(), ...env } });
 
 describe("authorize", () => {
-  it("makes a key that only its owner can read, and registers it with the wallet, limits included", async () => {
+  it("makes a key that only its owner can read, and registers it with limits", async () => {
     const args = ["authorize", ...place(), "--key-file", keyFile, "--daily-limit", "300"];
     const { stdout } = await command(args, { WALLET_PRIVATE_KEY: walletKey });
     const key = readFileSync(keyFile, "utf8").trim() as `0x${string}`;
@@ -114,7 +114,7 @@ print(reply.status, json.loads(reply.read())["choices"][0]["message"]["content"]
     expect(stdout).toMatch(/^200 \w/);
   });
 
-  it("has each job signed: they carry the ids that it chose, each charge that holds is a line, and nothing was found", async () => {
+  it("has each job signed under its own id, and prints a line for each charge", async () => {
     const jobs = await chainReader(stack).account(wallet.address);
     expect(jobs.free + jobs.escrowed).toBeLessThan(500);
     await eventually(
@@ -129,7 +129,7 @@ print(reply.status, json.loads(reply.read())["choices"][0]["message"]["content"]
       expect(JSON.parse(line)).toMatchObject({ kind: "holds", status: "settled", creditsCharged: 8 });
   });
 
-  it("is not there for other users, for web pages, nor for anybody else's name of this machine", async () => {
+  it("serves neither other users, nor web pages, nor other names of this machine", async () => {
     const post = (headers: string[]) =>
       run("curl", [
         "-sS",

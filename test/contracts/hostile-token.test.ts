@@ -27,7 +27,7 @@ import { CLIENT_CREDITS } from "./support/world.ts";
 const PAID = 540_000n;
 const FEE = 60_000n;
 
-it("A token that begins to take a fee on transfer takes it from the payees: the escrow pays what it owes and no more", async () => {
+it("A token that begins to take a fee takes it from the payees, not the escrow", async () => {
   const { world, escrow, hostile, worker, treasury } = await freshHostileWorld();
   const job = await lockJob(world);
   await hostile.setFee(1_000);
@@ -146,7 +146,7 @@ for (const [name, behaviour] of WORST) {
 }
 
 describe("A token that blocks the wallet", () => {
-  it("cannot stop its jobs: they settle, fail and are refunded, and the credits go out to another address", async () => {
+  it("cannot stop its jobs, and its credits go out to another address", async () => {
     const { world, escrow, hostile, client, gateway, stranger } = await freshHostileWorld();
     await hostile.setBehaviour(client.address, Behaviour.Revert);
     const jobs = [await lockJob(world), await lockJob(world), await lockJob(world)] as const;
@@ -160,7 +160,7 @@ describe("A token that blocks the wallet", () => {
     await expectTokens(escrow.connect(client).withdraw(free, stranger.address), hostile, stranger, free * 10_000n);
   });
 
-  it("cannot keep its credits from it: it is compensated, and withdraws to another address", async () => {
+  it("cannot keep compensation from it: it withdraws to another address", async () => {
     const world = await richWorld();
     const { escrow, hostile, client, stranger } = world;
     await hostile.setBehaviour(client.address, Behaviour.Revert);
@@ -205,7 +205,7 @@ it("A token that takes a fee on transfer has credited what arrived; the rest is 
   await books(world);
 });
 
-it("A compensation with which more arrives than is owed credits what is owed; the rest is nobody's, and no debt is below zero", async () => {
+it("A compensation that brings more than is owed credits what is owed", async () => {
   const { world, escrow, hostile, treasury, client } = await freshHostileWorldWithoutReserve();
   const job = await disputedJob(world);
   await hostile.mint(treasury, 10_000_000n);

@@ -63,7 +63,7 @@ async function isListed(model: string, listed = true): Promise<void> {
   );
 }
 
-it("a worker that never answers costs nothing: 504 job_timeout with the refund's transaction", async () => {
+it("a worker that never answers costs nothing: 504 with the refund's hash", async () => {
   await isListed(MUTE);
   const before = await account();
   const started = Date.now();
@@ -173,7 +173,7 @@ describe("a gateway that is killed while a worker answers", () => {
 });
 
 // The last test: it moves the clock of the chain.
-it("a gateway whose database has lost a job that nobody answers returns its credits once its time is long over", async () => {
+it("a job that the database lost is refunded once its time is over", async () => {
   await isListed(MUTE);
   const before = await account();
   const asked = api.post("/v1/chat/completions", chat(MUTE, "Are you there?")).catch(() => null);

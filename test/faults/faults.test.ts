@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { FAULTS } from "./faults.ts";
 import { run } from "./run.ts";
 
-it("loses nothing: every job ends, every credit is accounted for, every event is told, the index is what the chain says", async () => {
+it("loses nothing: each job ends, each credit counts, each event is told once", async () => {
   const lines: string[] = [];
   const result = await run({
     seed: Number(process.env["FAULTS_SEED"] ?? 20_261_121),

@@ -103,7 +103,7 @@ async function told(): Promise<string[]> {
 }
 
 it(
-  "while the index is away chat goes on, lists say what they lack, and what was missed follows in the order of the chain",
+  "while the index is away chat goes on, and what was missed follows in order",
   async () => {
     const client = await Client.create(stack, pool, 2 * CREDITS);
     await client.deposit(CREDITS);
@@ -183,7 +183,7 @@ async function deliveries(ids: string[]): Promise<Record<string, number>> {
   return Object.fromEntries(rows.map(({ status, count }) => [status, count]));
 }
 
-it("a gateway that is stopped waits for the answers it has asked for, and leaves what is due to the next one", async () => {
+it("a stopped gateway waits for running attempts, and leaves the rest", async () => {
   const client = await Client.create(stack, pool, 1_000);
   const asked = new Promise<ServerResponse>((resolve) => receiver.behave("/stopped", resolve));
   const { id } = await client.webhook(receiver.url("/stopped"), ["credit.topup"]);

@@ -88,7 +88,7 @@ describe("llama-server", () => {
     expect((await collect(backend)).text.length).toBeGreaterThan(0);
   });
 
-  it("is given up by whoever stops reading, and remembers nothing of one conversation in the next", async () => {
+  it("stops when its reader leaves, and carries nothing into the next request", async () => {
     const fresh = (await collect(backend, { temperature: 0 })).text;
     const other = request({ messages: [{ role: "user", content: "Else" }] });
     for await (const _ of backend.generate(MODEL, other, new AbortController().signal)) break;

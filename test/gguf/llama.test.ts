@@ -97,7 +97,7 @@ describe("through the API", () => {
     expect(JSON.parse(body.choices[0].message.content)).toEqual({ a: expect.any(Boolean) });
   });
 
-  it("refuses a conversation that its context does not hold, charging nothing, and is well", async () => {
+  it("refuses a conversation beyond its context without a charge", async () => {
     const before = await balance(api);
     const reply = await api.post("/v1/chat/completions", chat(MODEL, "word ".repeat(1_000)));
     expect(reply.status).toBeGreaterThanOrEqual(400);

@@ -124,7 +124,7 @@ test("the numbers of a day are read by the time of the lock, of each operator", 
   expect(rows.reduce((sum, { jobs }) => sum + jobs, 0)).toBe(601);
 });
 
-test("earnings since the oldest open job are read by the time of the lock, by worker and day", async () => {
+test("reads earnings since the oldest open job by lock, worker and day", async () => {
   const from = 1_700_000_000 + JOBS - 600;
   const range = { from, until: from + 600, week: 0 };
   const [plan = ""] = await plansOf((reader) => readEarned(reader, range));
@@ -166,7 +166,7 @@ async function addJobs(wallet: string, jobs: readonly Record<string, unknown>[])
 
 const DAY = 1_800_000_000 - (1_800_000_000 % 86_400);
 
-test("a job that is disputed before a charge is neither settled nor failed: its end is still to come", async () => {
+test("a job disputed before its charge is neither settled nor failed", async () => {
   const created_at = DAY;
   await addJobs(`0x${"d1".repeat(20)}`, [
     { created_at, completed_at: DAY + 1 },
@@ -179,7 +179,7 @@ test("a job that is disputed before a charge is neither settled nor failed: its 
   expect(row).toMatchObject({ jobs: 5, settled: 2, failed: 1, open: 2 });
 });
 
-test("a wallet's use is what its jobs cost after disputes, and how soon they were answered", async () => {
+test("a wallet's usage counts what jobs cost after disputes, and their speed", async () => {
   const wallet = `0x${"d2".repeat(20)}`;
   await addJobs(wallet, [
     {

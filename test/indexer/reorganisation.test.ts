@@ -85,7 +85,7 @@ test("what a reorganisation drops is gone, and comes back under its old key", as
   expect(await getAccount(stage.pool, world.client.address)).toEqual(account);
 });
 
-test("an index built anew from nothing, through a node with a password, has the same keys and the same balances", async () => {
+test("an index built anew through a node with a password is the same", async () => {
   const before = await events();
   const account = await getAccount(stage.pool, stage.world.client.address);
   const disputes = await dispute();
@@ -103,7 +103,7 @@ test("an index built anew from nothing, through a node with a password, has the 
   expect(await getAccount(stage.pool, stage.world.client.address)).toEqual(account);
 });
 
-test("says nothing of the secrets when the node turns it away, and looks again at a block that was replaced", async () => {
+test("hides its secrets when the node refuses it, and reads replaced blocks again", async () => {
   const before = node.served;
   await stage.world.deposit(1_000);
   await stage.caughtUp();

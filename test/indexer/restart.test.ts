@@ -58,7 +58,7 @@ test("a block that PostgreSQL refuses at its COMMIT is counted once", async () =
   expect(await account()).toMatchObject({ free: free + 100, deposited: deposited + 100 });
 });
 
-test("without its database it says: start me again; it resumes where it was, old blocks count once, no head promises rows that are reverted", async () => {
+test("ends without its database, resumes where it was, and counts nothing twice", async () => {
   const job = await stage.world.settledJob();
   await finalize();
   await stage.caughtUp();
@@ -101,7 +101,7 @@ test("without its database it says: start me again; it resumes where it was, old
   expect(indexer.log).not.toContain("anew");
 });
 
-test("a second indexer of one build stands by; it takes over after kill -9, though the chain stepped back and stands still, and drops an earlier build", async () => {
+test("a second indexer stands by, takes over after kill -9, and drops an old build", async () => {
   const before = await account();
   await stage.sql("CREATE SCHEMA index_earlier_build");
   await stage.sql("CREATE TABLE index_earlier_build._ponder_checkpoint (finalized_checkpoint text)");
@@ -141,7 +141,7 @@ async function stateOfChain() {
   return { state, head, old };
 }
 
-test("a chain that loses final blocks ends the indexer; the shorter chain is indexed anew", async () => {
+test("a chain that loses final blocks ends the indexer, and is indexed anew", async () => {
   const { world } = stage;
   const kept = await account();
   const { state, head, old } = await stateOfChain();
@@ -170,7 +170,7 @@ test("a chain that loses final blocks ends the indexer; the shorter chain is ind
   expect(await account()).toEqual(kept);
 });
 
-test("SIGTERM ends it in order; another chain on the same port is refused with the old deployment's file, and indexed alone with its own", async () => {
+test("ends in order by SIGTERM, and refuses another chain with the old file", async () => {
   await indexer.stop("SIGTERM");
   expect(await indexer.part.exited).toBe(0);
   await stage.chain.stop("SIGKILL");

@@ -132,7 +132,7 @@ test("a job settled from pending has its worker from its settlement, which says 
   expect(settled?.data["proof_hash"]).toBe(`sha256:${row.proofHash?.slice(2)}`);
 });
 
-test("the slow path, a failure, a refund, a second worker and an open job are told apart", async () => {
+test("tells apart the slow path, a failure, a refund and a second worker", async () => {
   expect(await kindsOf("slow")).toEqual(["job.locked", "job.acknowledged", "job.proven", "job.settled"]);
   expect(await job("slow")).toMatchObject({ status: "settled", creditsCharged: 8 });
   expect((await eventsOfJob(stage.pool, story.slow)).at(-1)?.data).toMatchObject({ fused: false, attempt: 1 });
@@ -266,7 +266,7 @@ describe("accounts", () => {
     expect(first?.signers[1]?.removedAt).toBeGreaterThanOrEqual(first?.signers[1]?.addedAt ?? Number.NaN);
   });
 
-  test("every balance an event tells of is what the one before left and the event changed", async () => {
+  test("every balance in an event is what the one before left", async () => {
     const rows = await listEvents(stage.pool, stage.world.client.address);
     const told = rows.filter((row) => "total_after" in row.data || "escrowed" in row.data);
     let total = 0;
@@ -442,7 +442,7 @@ describe("disputes", () => {
     expect(row?.finalizeFrom).toBe(closed?.resolvedAt);
   });
 
-  test("the wallet adds its own hash to its operator's dispute, and the panel need not wait any longer", async () => {
+  test("a wallet joins its operator's dispute, and the panel need not wait longer", async () => {
     const [row] = await stage.sql<Record<string, unknown>>(
       "SELECT joined_hash, joined_at = rule_from AS at_once, rule_from < rule_before AS in_time FROM index.dispute WHERE job_id = $1",
       [story.joined],
@@ -452,7 +452,7 @@ describe("disputes", () => {
     expect(await job("joined")).toMatchObject({ status: "settled", creditsCharged: 8 });
   });
 
-  test("an operator that doubts a proof loses its bond to the worker; one that hid an answer pays for it", async () => {
+  test("an operator that doubts a good proof pays, as does one that hid an answer", async () => {
     expect(await dispute("doubted")).toMatchObject({ byOperator: true, fromProven: true, bond: 8, ruling: "rejected" });
     expect(await data("doubted", "job.dispute_resolved")).toMatchObject({ bond_returned: 0, bond_forfeited: 0 });
     const reserve = (await events("doubted")).filter(({ kind }) => kind === "operator.reserve_changed");
@@ -519,7 +519,7 @@ describe("disputes", () => {
     expect(Number(dispute_before)).toBe(equivocated?.["dispute_before"]);
   });
 
-  test("equivocation during a dispute ends it only while the escrow is held, and allows a second one otherwise", async () => {
+  test("equivocation ends an open dispute only while the escrow is held", async () => {
     expect(await kindsOf("equivocatedDoubted")).toEqual([
       "job.locked",
       "job.acknowledged",
@@ -549,7 +549,7 @@ describe("disputes", () => {
     });
   });
 
-  test("what the treasury owes a worker is listed, and what it owes a wallet is not among it", async () => {
+  test("lists what the treasury owes a worker, without what it owes a wallet", async () => {
     const { pool, world } = stage;
     // 8 credits less the protocol's tenth.
     expect(await money("unpaid")).toEqual({ operator_paid: "0", granted: "72000", paid: "0", owes: "72000" });
@@ -644,7 +644,7 @@ describe("lists", () => {
     ).toEqual([toApiJobId(story.open)]);
   });
 
-  test("what happens while the indexer runs is there at once, and the head says how far it is", async () => {
+  test("shows what happens while it runs at once, and how far it is", async () => {
     const { pool, world } = stage;
     const before = await getHead(pool);
     const { id, call } = await world.lock();

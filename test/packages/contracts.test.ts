@@ -29,7 +29,7 @@ describe("the package contracts, installed in an empty folder", () => {
     expect(output.split("\n")).toEqual(expected);
   });
 
-  it("has the addresses of a new chain of npm start; deploys the escrow once more there, and reads it at its own address", async () => {
+  it("names the contracts of a new local chain, and deploys another escrow there", async () => {
     const stack = await startTestStack({ parts: only("chain", "contracts"), workers: [] });
     try {
       expect(addresses[31_337]).toEqual(stack.info.contracts);

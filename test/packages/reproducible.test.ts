@@ -16,7 +16,7 @@ const SOURCES = ["LICENSE", PACKAGE, "protocol", "scripts", "shared", "package.j
 
 const digest = (file: string) => createHash("sha256").update(readFileSync(file)).digest("hex");
 
-it("a package has the same bytes, wherever, whenever and under which umask it is packed", async () => {
+it("a package has the same bytes in any folder, at any time, under any umask", async () => {
   const elsewhere = join(place.path, "in/another/place");
   for (const source of SOURCES) cpSync(join(ROOT, source), join(elsewhere, source), { recursive: true });
   symlinkSync(join(ROOT, "node_modules"), join(elsewhere, "node_modules"));

@@ -84,7 +84,7 @@ test("refuses a private key that is none", () => {
   expect(() => signingAccount("0x1234")).toThrow();
 });
 
-test("the built library and the portable one sign and recover alike, whatever the bytes", ({ skip }) => {
+test("the native and the portable library sign and recover alike", ({ skip }) => {
   skip(native === null, "npm could not build the package secp256k1 here");
   const outcome = (recover: () => Uint8Array | null): string | null => {
     try {

@@ -83,7 +83,7 @@ describe("an honest job", () => {
     expect(code).toBe(0);
   });
 
-  it("may be named by its settlement or its lock; a final newline of an editor does not matter", async () => {
+  it("may be named by its settlement or its lock, whatever its final newline", async () => {
     const { jobId, receipt } = await p.settle();
     const file = textFile("newline.txt", `${ANSWER}\n`);
     const { code, report } = await verifyJson([receipt.transactionHash, ...at, "--text-file", file]);
@@ -104,7 +104,7 @@ describe("an honest job", () => {
 });
 
 describe("jobs of other kinds", () => {
-  it("many in one transaction: each is found in the batch, with the signature that is its own", async () => {
+  it("many in one transaction are each found with their own signature", async () => {
     const ids = [newJobId(), newJobId(), newJobId()] as const;
     await p.batch(
       people.gateway,
@@ -130,7 +130,7 @@ describe("jobs of other kinds", () => {
     expect(code).toBe(0);
   });
 
-  it("proven through a contract that hides the calldata: the events suffice to verify and to dispute it", async () => {
+  it("proven through a contract that hides calldata is verified by events", async () => {
     const { jobId } = await p.prove(await p.forwarder(people.stranger));
     expect(await verify(jobId)).toMatchObject({ code: 0, failing: [], job: { status: "settling", open: true } });
     await p.dispute(people.client, jobId);
@@ -155,7 +155,7 @@ describe("a range of blocks", () => {
     expect(report.ledger).toMatchObject({ credits_owed: String(owed), claimable_units: String(claimable) });
   });
 
-  it("may begin in the middle and end before the newest block; tokens given away are named", async () => {
+  it("may begin in the middle and end before the newest block", async () => {
     const middle = (await p.rpc.getBlockNumber({ cacheTime: 0 })) + 1n;
     await p.settle();
     await p.send(people.client, p.token, "mint", [p.escrow.address, 12_345n]);

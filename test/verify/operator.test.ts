@@ -128,7 +128,7 @@ describe("the command line", () => {
 });
 
 describe("the guardian", () => {
-  it("pauses and resumes; without --yes nothing is sent, and a stranger is told why not", async () => {
+  it("pauses and resumes only with --yes, and tells a stranger why not", async () => {
     const shown = await json("protocol pause", KEYS.guardian);
     expect(shown).toMatchObject({
       sent: false,
@@ -158,7 +158,7 @@ describe("the guardian", () => {
 });
 
 describe("a vote on people", () => {
-  it("names another guardian and other arbiters, and back; fewer arbiters than rule would revert", async () => {
+  it("names another guardian and other arbiters, but never too few", async () => {
     const guardian = () => p.read({ ...p.escrow, functionName: "guardian" });
     for (const { address } of [people.stranger, people.guardian]) {
       await decided(`protocol propose-guardian ${address}`);
@@ -254,7 +254,7 @@ describe("an operator", () => {
 });
 
 describe("disputes and the treasury", () => {
-  it("an arbiter sees the open dispute, votes, and the quorum rules; the treasury's debt is collected later", async () => {
+  it("an arbiter sees a dispute, votes and rules; its debt is collected later", async () => {
     const { jobId } = await p.settle();
     await p.dispute(people.client, jobId);
     const id = toApiJobId(jobId);
@@ -275,7 +275,7 @@ describe("disputes and the treasury", () => {
     expect(await json("treasury show")).toMatchObject({ debts: [], fee_bps: 1_000, compensation_cap: 20_000 });
   });
 
-  it("an operator's disputes wait for their wallets; an arbiter rejects several at once", async () => {
+  it("an operator's disputes wait for their wallets; several end at once", async () => {
     const jobs = [(await p.settle()).jobId, (await p.settle()).jobId];
     for (const jobId of jobs) await p.dispute(people.gateway, jobId);
     await p.join(jobs[1] as Hex, answerHash("what the wallet has"));
@@ -373,7 +373,7 @@ describe("governance", () => {
     expect((await json("models list")).at(-1)).toMatchObject({ credits_per_request: 6, next_prices: null });
   });
 
-  it("retires a model: it works until its date and not after; an impossible date is refused at once", async () => {
+  it("retires a model at its date, and refuses an impossible date", async () => {
     const now = await p.now();
     const at = (days: number) => new Date((now + days * DAY) * 1000).toISOString();
     await expect(operator(`models propose-retire qwen3-8b --at ${at(20)} --yes`, KEYS.holder)).rejects.toThrow(

@@ -117,7 +117,7 @@ describe("disputes of a client that made its hash up", () => {
     expect(Number(gasUsed) / jobs.length).toBeLessThan(MOST_GAS);
   });
 
-  it("are left out for an arbiter that voted on them already, which would void the whole batch", async () => {
+  it("are left out for an arbiter that has voted on them", async () => {
     const [voted, other] = [await disputed(), await disputed()];
     await p.later(WINDOW);
     await operator(`disputes vote ${toApiJobId(voted)} rejected --yes`, ARBITERS[0]);
@@ -126,7 +126,7 @@ describe("disputes of a client that made its hash up", () => {
     expect(await operator("disputes list")).toEqual([]);
   });
 
-  it("are left out in their last two minutes: one that ends before the vote is mined would void the batch", async () => {
+  it("are left out in their last two minutes, which could void the batch", async () => {
     await disputed();
     await p.later(DAY - 60);
     const fresh = await disputed();
@@ -188,7 +188,7 @@ describe("a dispute is left to a person", () => {
     await stay([part], "the gateway says that it did not send all of its reply");
   });
 
-  it("if no gateway said anything, or nothing that can be read, or nothing of this job, this text and this chain", async () => {
+  it("are left out without a readable statement of this job and chain", async () => {
     const silent = (await p.settle()).jobId;
     await p.dispute(people.gateway, silent);
     const broken = (await p.settle()).jobId;

@@ -91,7 +91,7 @@ describe("the settings of an account", () => {
     expect(Number(await current())).toBe(0);
   });
 
-  it("keeps what is entered in the form of the limits after a save until that is saved too", async () => {
+  it("keeps what is entered in the limits until that is saved as well", async () => {
     const { page } = visitor;
     await visitor.go("/settings");
     await page.getByLabel("Freeze spending").check();

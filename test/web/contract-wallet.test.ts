@@ -16,9 +16,7 @@ describe("a wallet that is a contract", () => {
     visitor.wallet.sender = wallet.send;
   });
 
-  it("signs in, buys credits with two transactions and limits a day with a third: nobody is asked for a permit that the token would refuse", async ({
-    stack,
-  }) => {
+  it("signs in, buys credits and limits a day with three transactions", async ({ stack }) => {
     await visitor.signIn();
     await visitor.buyFirstCredits();
     expect(visitor.wallet.signed()).toEqual(Array(3).fill("eth_sendTransaction"));

@@ -17,10 +17,7 @@ const it = base
   });
 
 describe("an address", () => {
-  it("shows jobs, their transactions, deposits and token transfers in tabs, which the address bar keeps", async ({
-    visitor,
-    client,
-  }) => {
+  it("shows an address in tabs, which the address bar keeps", async ({ visitor, client }) => {
     await visitor.go(`/address/${client.wallet}`);
     await visitor.page.locator(`code[title="${client.job}"]`).waitFor();
     await visitor.page.getByText("Transactions", { exact: true }).click();

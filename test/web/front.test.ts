@@ -50,9 +50,7 @@ async function drawPictures({ visitor }: { visitor: Visitor }): Promise<void> {
 describe("the front door", () => {
   it.beforeEach(atFrontDoor);
 
-  it("answers questions with the local stack's demo key, by keyboard alone, and shows lock, signature, settlement and price", async ({
-    visitor,
-  }) => {
+  it("answers with the demo key, by keyboard alone, and shows the settlement", async ({ visitor }) => {
     await visitor.page.getByLabel("Model", { exact: true }).selectOption(MODEL);
     const steps = visitor.page.getByRole("list", { name: "The charge, step by step" });
     const messages = visitor.page.getByRole("log").locator(".message");
@@ -102,9 +100,7 @@ describe("the front door", () => {
     expect(await visitor.findings()).toEqual([]);
   });
 
-  it("sends system prompt and parameters, refuses what cannot be one, and shows the code of just this chat", async ({
-    visitor,
-  }) => {
+  it("sends system prompt and parameters, and shows the code of this chat", async ({ visitor }) => {
     await visitor.page.getByText("System prompt and parameters").click();
     await visitor.page.getByLabel("System prompt").fill("Answer in one word.");
     const temperature = visitor.page.getByLabel("Temperature");
@@ -164,9 +160,7 @@ describe("the front door", () => {
     expect(await visitor.page.locator(".step.bad", { hasText: "Locked" }).count()).toBe(1);
   });
 
-  it("estimates what an answer costs, never less than the least charge, and leads to a model's page", async ({
-    visitor,
-  }) => {
+  it("estimates what an answer costs, and leads to a model's page", async ({ visitor }) => {
     const price = visitor.page.getByRole("row", { name: /llama-3\.3-70b-instruct/ }).locator("strong");
     const tokens = visitor.page.getByLabel("An answer of");
     for (const [length, cost] of [
@@ -189,9 +183,7 @@ describe("the front door", () => {
     }
   });
 
-  it("is dark for whoever chose that, as are the application and the guide, before any script runs", async ({
-    visitor,
-  }) => {
+  it("is dark for those who chose it, before any script runs", async ({ visitor }) => {
     const scheme = () => visitor.page.evaluate("getComputedStyle(document.documentElement).colorScheme");
     expect(await scheme()).toBe("light dark");
     await visitor.page.getByText("Dark", { exact: true }).click();
@@ -248,9 +240,7 @@ describe("whoever looks for something", () => {
     return new URL(visitor.page.url()).pathname;
   };
 
-  it("is led from the front door to a job's verdict, and told when a text is neither job nor transaction", async ({
-    visitor,
-  }) => {
+  it("leads from the front door to a job's verdict, or says that it is none", async ({ visitor }) => {
     const { id } = jobs[1] as (typeof jobs)[0];
     await visitor.page.locator(`.latest code[title="${id}"]`).waitFor();
     await expect
@@ -266,9 +256,7 @@ describe("whoever looks for something", () => {
     expect(new URL(visitor.page.url()).pathname).toBe(`/app/jobs/${id}`);
   });
 
-  it("finds a wallet, a job of it, its settlement, the block, the worker and the model, each from the one before", async ({
-    visitor,
-  }) => {
+  it("finds wallet, job, settlement, block, worker and model in turn", async ({ visitor }) => {
     const { id, tx } = jobs[1] as (typeof jobs)[0];
     expect(await search(visitor, wallet.slice(2).toUpperCase(), /^Address/)).toBe(
       `/app/address/${wallet.toLowerCase()}`,
@@ -290,9 +278,7 @@ describe("whoever looks for something", () => {
     expect(visitor.complaints).toEqual([]);
   });
 
-  it("finds the jobs that have an answer by its proof hash; without a finding the focus goes back", async ({
-    visitor,
-  }) => {
+  it("finds jobs by the hash of an answer; without one the focus returns", async ({ visitor }) => {
     const { proof } = jobs[0] as (typeof jobs)[0];
     const box = visitor.page.getByRole("dialog").getByRole("combobox");
     await visitor.page.getByRole("button", { name: "Search" }).focus();

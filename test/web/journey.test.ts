@@ -67,7 +67,7 @@ describe("a person's way through", () => {
     expect(await visitor.page.locator("[aria-current=page]").allTextContents()).toEqual(["Overview"]);
   });
 
-  it("buys 100 credits with one signature and one transaction, and limits what a day can cost with another", async () => {
+  it("buys 100 credits with one signature, and sets a daily limit", async () => {
     await visitor.buyFirstCredits();
     const transactions = ["eth_sendTransaction", "eth_sendTransaction"];
     expect(visitor.wallet.signed()).toEqual(["eth_signTypedData_v4", ...transactions]);
@@ -98,7 +98,7 @@ describe("a person's way through", () => {
     await visitor.page.getByText("First steps").waitFor({ state: "detached" });
   });
 
-  it("regenerates the key: the old one is refused at once, the curl command shown works", async () => {
+  it("regenerates the key: the old one fails, and the curl shown works", async () => {
     await visitor.go("/settings");
     await visitor.sees(/last used .*\d/);
     await visitor.press("Regenerate");
@@ -216,25 +216,26 @@ describe("a person's way through", () => {
   it("reads its use by model and hour, by keyboard alone", async () => {
     await visitor.go("/");
     await visitor.page.getByRole("radio", { name: "30 d" }).focus();
-    // The last choice is the year; behind it the first one follows.
-    for (const _ of ["12 m", "24 h"]) await visitor.page.keyboard.press("ArrowRight");
+    // The year is the last choice, and the first one follows it.
+    for (const _ of ["12 months", "24 h"]) await visitor.page.keyboard.press("ArrowRight");
     await expect.poll(() => new URL(visitor.page.url()).search).toBe("?range=24h");
-    await visitor.page.locator("summary", { hasText: "By hour, as a table" }).focus();
+    await visitor.page.locator("summary", { hasText: "As a table" }).focus();
     await visitor.page.keyboard.press("Enter");
     await visitor.sees(/ left at today’s rate/);
-    const [hours, models] = ["Use by hour", "Use by model"].map((name) => visitor.page.getByRole("table", { name }));
-    const jobs = Number(await models?.getByRole("row", { name: MODEL }).getByRole("cell").nth(1).textContent());
-    expect(jobs).toBeGreaterThan(2);
-    const byHour = await hours?.locator("tbody td:nth-child(2)").allTextContents();
-    expect(byHour?.reduce((sum, text) => sum + Number(text), 0)).toBe(jobs);
+    const [hours, models] = ["Credits by hour", "Use by model"].map((name) =>
+      visitor.page.getByRole("table", { name }),
+    );
+    const sumOf = (texts: string[] = []) =>
+      texts.reduce((sum, text) => sum + (Number.parseInt(text.replaceAll(",", ""), 10) || 0), 0);
+    const byModel = sumOf(await models?.locator("tbody td:nth-child(3)").allTextContents());
+    expect(byModel).toBeGreaterThan(2);
+    expect(sumOf(await hours?.locator("tbody td.end").allTextContents())).toBe(byModel);
     expect(await visitor.findings()).toEqual([]);
     await models?.getByRole("link", { name: MODEL }).click();
     await expect.poll(() => visitor.page.getByLabel("Model").inputValue()).toBe(MODEL);
   });
 
-  it("reads the verdict on a job, which its own browser found, as a stranger's does; a node that lies is caught", async ({
-    open,
-  }) => {
+  it("reads a job's verdict, found by its own browser, and catches a lying node", async ({ open }) => {
     await visitor.go(`/jobs/${jobId}`);
     await visitor.sees(
       /Charge correct: 2 credits, the flat price of 2 for \d+ tokens.* 90 % to the worker, 10 % to the treasury/,
@@ -385,7 +386,7 @@ describe("a person's way through", () => {
     await visitor.page.locator(".step", { hasText: "Wallet joined the dispute" }).waitFor();
   });
 
-  it("disputes a job with its own wallet: free credits are the bond, and what they lack is bought", async () => {
+  it("disputes with its own wallet; what free credits lack is bought", async () => {
     const { jobId: disputed } = await complete(apiKey);
     await visitor.go(`/jobs/${disputed}`);
     await visitor.page.locator(".badge", { hasText: "settled" }).first().waitFor();

@@ -70,10 +70,7 @@ describe("what goes wrong with", () => {
       await visitor.sees("Another account is selected in your wallet");
     });
 
-    it("that says in words of its own, without a code, that it does not know the chain is asked to add it", async ({
-      visitor,
-      stack,
-    }) => {
+    it("that does not know the chain, in its own words, is asked to add it", async ({ visitor, stack }) => {
       await openConnected(visitor);
       await visitor.wallet.switchTo(1);
       await visitor.sees("Your wallet is on another chain");
@@ -187,10 +184,7 @@ describe("what goes wrong with", () => {
   });
 
   describe("a session", () => {
-    it("is opened once the owner no longer refuses to sign; without gas the page says to get some", async ({
-      other,
-      stack,
-    }) => {
+    it("is opened once the owner signs; without gas the page says so", async ({ other, stack }) => {
       await other.context.clearCookies();
       await other.go("/fund");
       other.wallet.refuses.add("personal_sign");

@@ -29,10 +29,7 @@ describe("the models", () => {
 });
 
 describe("a model", () => {
-  it("shows how it answered in charts, which the keyboard reads, and leads to the playground", async ({
-    visitor,
-    stack,
-  }) => {
+  it("charts how it answered, for the keyboard too, and leads to the playground", async ({ visitor, stack }) => {
     const database = openStore(stack);
     const client = await Client.funded(stack, database, 100);
     await database.end();

@@ -220,7 +220,7 @@ describe("a dispute", () => {
     await visitor.press(/^Connect/);
   };
 
-  it("is found by anybody from the list and from its job, with who says what and whose signature is good", async () => {
+  it("is found from the list and its job, with claims and signatures checked", async () => {
     visitor.wallet.becomes(privateKeyToAccount(generatePrivateKey()));
     await visitor.go("/workers");
     await visitor.page.getByRole("link", { name: "Disputes" }).click();
@@ -354,7 +354,7 @@ describe("governance", () => {
   };
   const state = (name: string) => visitor.page.locator(".proposals .badge", { hasText: name }).waitFor();
 
-  it("shows everybody the rules and the treasury, and those without votes why they cannot propose", async () => {
+  it("shows everybody rules and treasury, and why they cannot propose", async () => {
     await visitor.go("/workers");
     await visitor.page.getByRole("link", { name: "Governance" }).click();
     await visitor.sees("Nothing was proposed");
@@ -377,7 +377,7 @@ describe("governance", () => {
     await pass(2);
   });
 
-  it("decodes a raw call before it is proposed, and says what the contracts would refuse", async () => {
+  it("decodes a raw call before it is proposed, and what would be refused", async () => {
     const { page } = visitor;
     await page.getByLabel("What it does").selectOption("Any call, as its bytes");
     await page.getByLabel("Contract").fill(chain.escrow);
@@ -444,10 +444,7 @@ describe("governance", () => {
 });
 
 describe("a stablecoin without permits", () => {
-  it("takes an approval and a deposit, is told as done after both, and leaves nothing approved", async ({
-    stack,
-    open,
-  }) => {
+  it("takes an approval and a deposit, and leaves nothing approved", async ({ stack, open }) => {
     await putPlainToken(stack);
     const account = privateKeyToAccount(generatePrivateKey());
     await giveGas(stack, account.address);

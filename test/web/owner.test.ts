@@ -37,7 +37,7 @@ describe("a client at its own pages", () => {
     expect(await visitor.findings()).toEqual([]);
   });
 
-  it("changes where events go, sees how many arrive, and comes from a delivery to its job", async () => {
+  it("changes a webhook, sees arrivals, and opens a delivery's job", async () => {
     const { id } = await client.webhook(receiver.url("/old"), ["credit.topup"]);
     await visitor.go(`/webhooks/${id}`);
     await visitor.press("Edit");

@@ -80,7 +80,7 @@ describe("signing in", () => {
     expect(answer.body.error.code).toBe("message_expired");
   });
 
-  it("refuses a signature of another wallet, and the message stays good for the right one", async () => {
+  it("refuses another wallet's signature, and takes the right one after it", async () => {
     const message = await web.message(account);
     const other = privateKeyToAccount(generatePrivateKey());
     const wrong = await web.post("/session", { message, signature: await other.signMessage({ message }) });
@@ -121,7 +121,7 @@ describe("a wallet that is a contract", () => {
     expect((await web.get("/account")).body).toMatchObject({ free: 0, has_account: false });
   });
 
-  it("signs in with an empty signature, where its contract takes that: a Safe's owners approve on chain", async () => {
+  it("signs in with an empty signature that a Safe approved on chain", async () => {
     // Returns what means yes (ERC-1271), whatever it is asked.
     const approving = privateKeyToAccount(generatePrivateKey());
     const code = "0x631626ba7e60e01b60005260206000f3";
@@ -131,7 +131,7 @@ describe("a wallet that is a contract", () => {
     expect(body.session?.wallet).toBe(approving.address);
   });
 
-  it("is refused with a signature that its contract does not take, and the message can be signed again", async () => {
+  it("is refused with a wrong signature, and can sign the message again", async () => {
     const message = await web.message(wallet.account);
     const signature = await account.signMessage({ message });
     for (const wrong of [signature, `${signature}${wallet.account.address.slice(2)}`, "0x1234"]) {

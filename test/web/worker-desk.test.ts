@@ -194,7 +194,7 @@ describe("the desk of a worker's owner", () => {
     await visitor.sees("It takes no jobs");
   });
 
-  it("has what waits for the payout paid, and the treasury's debts; the contract says if nothing is left", async () => {
+  it("collects payouts and debts, and says if nothing is left", async () => {
     const { page } = visitor;
     const job = `job_${"0".repeat(31)}1`;
     await page.route(/\/app\/api\/(workers|explorer\/addresses)\/./, async (route) => {

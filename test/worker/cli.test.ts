@@ -99,7 +99,7 @@ describe("a first start", () => {
     await expect(begin(models, more, env)).rejects.toThrow(message);
   });
 
-  it("without anybody to agree changes nothing, says what to do, and ends with status 1", async () => {
+  it("changes nothing without consent, says what to do, and ends with 1", async () => {
     const { code, output } = await workerCli(chain, "w", [...flags(), "--models", "qwen3-8b=qwen3:8b"], secret);
     expect([code, output]).toEqual([1, expect.stringContaining("use --yes instead")]);
   });
@@ -179,7 +179,7 @@ describe("a first start", () => {
   });
 });
 
-it("a worker that another account owns serves with the signing key alone, and says what only its owner can change", async () => {
+it("serves with the signing key alone, and names what its owner must do", async () => {
   const worker = await newWorker(generatePrivateKey(), ["qwen3-8b"]);
   // By the operator's command for workers of one owner.
   const file = join(chain.folder, "workers.json");
@@ -212,7 +212,7 @@ describe("leaving", () => {
     return `${said()}\n${refused}`;
   }
 
-  it("costs no pay: a worker that is unbonding starts, says so, and proves the answer that nobody has settled", async () => {
+  it("an unbonding worker starts, says so, and proves an unsettled answer", async () => {
     const at = await freePort();
     const flags = ["--models", "qwen3-14b", "--port", String(at), "--endpoint", `http://127.0.0.1:${at}`, "--yes"];
     const worker = startWorkerCli(chain, "w", flags, secret);
@@ -243,7 +243,7 @@ describe("leaving", () => {
     expect(await status("w")).toMatchObject({ active: true, unbonds_at: null });
   });
 
-  it("takes an unbonding, its time, and a withdrawal; each can be understood from its message", async () => {
+  it("unbonds and withdraws, and each step's message says what follows", async () => {
     expect(await leave("withdraw", "--yes")).toMatch(/bonded: start with .*unbond/);
     expect(await leave("unbond", "--yes")).toMatch(/done: unbond [\d,]+ SVC/);
     expect(await leave("withdraw", "--yes")).toMatch(/free from/);

@@ -55,7 +55,7 @@ afterAll(async () => {
 });
 
 describe("a dispatched job", () => {
-  it("streams an answer whose completion the escrow accepts, and erases it once settled", async () => {
+  it("streams an answer that the escrow accepts, and erases it afterwards", async () => {
     const job = await lockJob(chain, worker, {
       prompt: "Explain escrow [[tokens:700]]",
       request: { max_tokens: 4_000 },
@@ -92,7 +92,7 @@ describe("a dispatched job", () => {
     expect(await chain.jobOf(job.assignment.jobId)).toMatchObject({ status: ChainStatus.Acknowledged, attempt: 1 });
   });
 
-  it("is finished although the gateway leaves, and its output served to a gateway of its operator only", async () => {
+  it("finishes though the gateway left, for its operator's gateways only", async () => {
     const job = await lockJob(chain, worker, { prompt: "[[tokens:1500]]" });
     await dispatch(worker, job, { leaveAfter: 1 });
     const { body } = await until("the output", async () => {
@@ -113,7 +113,7 @@ describe("a dispatched job", () => {
     await complete(chain, { completed: body });
   });
 
-  it("keeps an output private from everybody but its gateway, whose assignment becomes public", async () => {
+  it("keeps an output from everybody but its gateway", async () => {
     const job = await lockJob(chain, worker);
     const streamed = await dispatch(worker, job);
     const withoutAccess = { status: 400, body: { error: { code: "bad_request", message: "invalid: access" } } };
@@ -134,7 +134,7 @@ describe("a dispatched job", () => {
     await complete(chain, streamed);
   });
 
-  it("is dated by a block that was mined: no clock of the worker's can make it too late or too early", async () => {
+  it("dates an answer by a mined block, whatever its own clock says", async () => {
     const job = await lockJob(chain, worker);
     await chain.rpc.increaseTime({ seconds: 7 });
     await chain.rpc.mine({ blocks: 1 });

@@ -41,7 +41,7 @@ async function joinStack(args: string[]): Promise<Running> {
 const answer = async (model: string): Promise<string> =>
   (await api.post("/v1/chat/completions", chat(model, "Say hello."))).body.choices[0].message.content;
 
-it("nothing but DATA_DIR tells it where the stack is, and without a model server it says what to do", async () => {
+it("finds the stack by DATA_DIR alone, and asks for a model server", async () => {
   const worker = await joinStack([]);
   await eventually(
     async () => worker.child.exitCode,
@@ -51,7 +51,7 @@ it("nothing but DATA_DIR tells it where the stack is, and without a model server
   expect((await answer(SERVED)).startsWith(DEMO_SENTENCE)).toBe(true);
 });
 
-it("three that join at once all come up, without passphrases, and serve all that their servers serve", async () => {
+it("three that join at once come up without passphrases, and serve all", async () => {
   const folder = (name: string) => ["--data-dir", join(stack.options.dataDir, name)];
   const joined = await Promise.all([
     joinStack(["--backend", peer.url]),

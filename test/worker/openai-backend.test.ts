@@ -91,7 +91,7 @@ describe("an OpenAI-compatible backend", () => {
     expect(completed).toMatchObject({ finish_reason: "length", completion: { proofHash: answerHash("") } });
   });
 
-  it("that sends many deltas in one packet gets them passed on as one event, counted by their text", async () => {
+  it("many deltas in one packet become one event, counted by their text", async () => {
     const packet = [chunk({ content: "One" }), chunk({ content: " two" }), chunk({}, "stop"), "data: [DONE]\n\n"].join(
       "",
     );
@@ -146,7 +146,7 @@ describe("an OpenAI-compatible backend", () => {
     expect(completed?.completion).toMatchObject({ completionTokens: 2, proofHash: answerHash("42") });
   });
 
-  it("that only reasons, unasked, has not answered; asked for it, it has an empty answer", async () => {
+  it("that only reasons has not answered unasked, and is empty when asked", async () => {
     const script = stream(chunk({ reasoning_content: "Hm" }), chunk({}, "length"), usageAndDone(1, 9));
     peer.play(script);
     expect((await run()).error?.code).toBe("backend_failed");
@@ -168,7 +168,7 @@ describe("an OpenAI-compatible backend", () => {
     expect((await askTrial(chain, worker, gateway, "qwen3-8b")).body).toEqual({ text: "First, I count." });
   });
 
-  it("that names no usage is counted by its text, and never above max_tokens or the bytes sent", async () => {
+  it("that names no usage is counted by its text, within its bounds", async () => {
     peer.play(stream(chunk({ content: "a b" }), chunk({}, "stop"), "data: [DONE]\n\n"));
     expect((await run()).completed?.completion.completionTokens).toBe(2);
     peer.play(stream(chunk({ content: "abc" }), chunk({}, "stop"), usageAndDone(1, 5_000)));
@@ -190,7 +190,7 @@ describe("an OpenAI-compatible backend", () => {
     expect(daemon.output()).not.toContain("swordfish");
   });
 
-  it("that closes the connection in the middle ends the job with an error and no completion", async () => {
+  it("that breaks off ends the job with an error and no completion", async () => {
     // What came before the end is delivered only if it was read before the end came: the end waits for that.
     const { script, drop } = dropLater(chunk({ content: "half" }));
     peer.play(script);
@@ -215,17 +215,14 @@ describe("an OpenAI-compatible backend", () => {
     expect([text, completed?.finish_reason]).toEqual(["half", "content_filter"]);
   });
 
-  it.each([400, 413, 422])(
-    "that refuses the request with %i is well: the job is free, and nothing was signed",
-    async (status) => {
-      peer.play((res) => void res.writeHead(status).end("too long"));
-      expect(await dispatch(worker, await lockJob(chain, worker))).toMatchObject({
-        status: 400,
-        refusal: "request_refused",
-        names: [],
-      });
-    },
-  );
+  it.each([400, 413, 422])("that refuses a request with %i costs nothing and stays well", async (status) => {
+    peer.play((res) => void res.writeHead(status).end("too long"));
+    expect(await dispatch(worker, await lockJob(chain, worker))).toMatchObject({
+      status: 400,
+      refusal: "request_refused",
+      names: [],
+    });
+  });
 
   it.each([
     ["answers 500", (res) => void res.writeHead(500).end("boom")],
@@ -324,7 +321,7 @@ describe("a model server with room for two requests", () => {
     expect([names, text]).toEqual([["acknowledged", "delta", "completed"], "ok"]);
   });
 
-  it("that is full when the client has left keeps no ended job waiting: its answer is empty", async () => {
+  it("that is full when its client has left gives an empty answer", async () => {
     const refused = Promise.withResolvers<void>();
     peer.play(async (res) => {
       // The job is taken by then.

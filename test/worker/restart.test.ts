@@ -27,7 +27,7 @@ afterAll(async () => {
   await chain?.stop();
 });
 
-it("after kill -9 a signed answer is the same, and paid without its gateway; nothing is signed twice, what ran is not taken up", async () => {
+it("after kill -9 the same signed answer is paid, and nothing signed twice", async () => {
   await chain.rpc.setBalance({ address: worker.address, value: parseEther("1") });
   const signed = await lockJob(chain, worker, { prompt: "Survive [[tokens:20]]" });
   const streamed = await dispatch(worker, signed);

@@ -66,7 +66,7 @@ afterAll(async () => {
 });
 
 describe.concurrent("when the gateway stays silent", () => {
-  it("the worker acknowledges, proves and finalizes by itself, and is paid; it says what to do while it has no gas", async () => {
+  it("acknowledges, proves and finalizes by itself, or says what gas it lacks", async () => {
     const job = await lockJob(chain, workers.quick, { prompt: "[[tokens:1500]]" });
     const { completed } = await dispatch(workers.quick, job);
     const { address } = workers.quick;
@@ -86,7 +86,7 @@ describe.concurrent("when the gateway stays silent", () => {
     expect(await daemons.quick.health()).toMatchObject({ unsettled: 1 });
   });
 
-  it("acknowledges a job that still runs, in time; an answer that cannot be finished is ended, and what there is proven", async () => {
+  it("acknowledges a running job in time, and proves what there is at its end", async () => {
     // Eighty seconds of text. Nine seconds are for the acknowledgement, which begins well before the answer is ended.
     const job = await lockJob(chain, workers.slow, { prompt: "[[tokens:1600]]", acknowledgeIn: 36 });
     const { text, completed } = await dispatch(workers.slow, job);
@@ -119,7 +119,7 @@ describe.concurrent("when the gateway stays silent", () => {
 });
 
 // The last test: it moves the clock of the chain.
-it("the worker waits until half the inclusion window is left, unless it is told otherwise", async () => {
+it("waits until half the inclusion window is left, unless told otherwise", async () => {
   const job = await lockJob(chain, workers.patient);
   const { acknowledgement } = await dispatch(workers.patient, job);
   await acknowledge(chain, job, acknowledgement ?? "0x");

@@ -183,14 +183,14 @@ describe("a settlement", () => {
     expect(await balances.read(owner.address)).toEqual(before);
   });
 
-  it("of a client that was told of an error counts nothing: its job is given back in full", async () => {
+  it("of a job that failed for its client counts nothing: its lock comes back whole", async () => {
     const job = await answeredJob();
     await world.store.refused({ jobId: job.jobId, reason: "answer_lost", why: "the gateway broke off" });
     expect(await balances.read(owner.address)).toEqual(balance(-LOCKED, LOCKED));
     await end(job);
   });
 
-  it("that the contract will refuse counts nothing: a later attempt's worker has the job", async () => {
+  it("that the contract will refuse counts nothing, as after a later attempt", async () => {
     const job = await answeredJob();
     await acknowledge(job.jobId, worker, 1);
     expect(await balances.read(owner.address)).toEqual(balance(-CHARGED, CHARGED));
@@ -221,7 +221,7 @@ describe("a settlement", () => {
     expect(await balances.read(owner.address)).toEqual(balance(-CHARGED, 0));
   });
 
-  it("that a reorganisation takes back: never more is shown than when it is mined again", async () => {
+  it("that a reorganisation takes back never shows more than the job's return", async () => {
     const job = await answeredJob();
     await settle(world, started.pipeline, settlementOf(job));
     const settled = balance(-CHARGED, 0);
@@ -273,7 +273,7 @@ describe("a balance", () => {
     await end(job);
   });
 
-  it("without asking the chain has an expected return once, and leaves it out where it may be in the account", async () => {
+  it("read without the chain counts an expected return once, or leaves it out", async () => {
     const job = await answeredJob();
     balances.expectReturn(owner.address, job.jobId, RETURNED, job.until);
     expect(balances.known(owner.address)).toEqual(balance(-CHARGED, CHARGED));

@@ -88,7 +88,7 @@ describe.each(Object.values(NODE_PROFILES))("a node like $name", (profile) => {
   });
 });
 
-it("a node that showed who used a nonce, and has no state of that time any more, holds nothing up", async () => {
+it("a node that no longer shows who used a nonce holds nothing up", async () => {
   const { pipeline, head } = await behind(geth);
   await pipeline.submit(lock(head)).mined;
   await world.takeNextNonce();
@@ -191,7 +191,7 @@ describe("a node that allows less gas", () => {
     expect(await locked()).toBe(40);
   });
 
-  it("and does not say what is final, gets the rest once that is deeper than any reorganisation looked for", async () => {
+  it("and does not know what is final gets the rest once it lies deep enough", async () => {
     const { done, locked } = await split({ ...nethermind, finalTag: false });
     const first = await locked();
     await world.node.mine({ blocks: FINAL_BLOCKS });
@@ -203,7 +203,7 @@ describe("a node that allows less gas", () => {
     expect(await locked()).toBe(40);
   });
 
-  it("gets what the contract takes once only, such as the end of a job, in another batch at once", async () => {
+  it("gets what the contract takes only once, such as a job's end, in a batch at once", async () => {
     const { pipeline, head } = await behind(nethermind);
     const locks = Array.from({ length: 40 }, () => lock(head, { validUntil: head.time + 600 }));
     await Promise.all(locks.map((operation) => pipeline.submit(operation).mined));
@@ -217,7 +217,7 @@ describe("a node that allows less gas", () => {
   });
 
   it.each([0, FINAL_BLOCKS])(
-    "ends each lock once where a reorganisation mines the first variant after all, with %i blocks on top",
+    "ends each lock once if a reorganisation mines the first variant, %i blocks deep",
     async (blocks) => {
       const { done, locked, before } = await split(besu);
       const smaller = async () => {
@@ -270,7 +270,7 @@ it("a signer without money offers no more, and goes on once it is funded", async
   );
 });
 
-it("a signer that can pay the market's price and not that of a spike pays the market's", async () => {
+it("a signer that can pay the market's price but no spike pays the market's price", async () => {
   const balance = await world.node.getBalance({ address: account.address });
   await world.raiseBaseFee(100n * GWEI);
   const { pipeline, head } = await behind(geth);
@@ -353,7 +353,7 @@ describe("a job whose lock some nodes do not have yet", () => {
   });
 });
 
-it("a send that a rollup's sequencer takes and no replica shows is not sent at a higher fee", async () => {
+it("a send that only a rollup's sequencer knows is not sent at a higher fee", async () => {
   const { pipeline, head } = await behind(sequencer);
   expect((await pipeline.submit(lock(head)).mined).status).toBe("mined");
   expect(await offers()).toHaveLength(1);

@@ -99,7 +99,7 @@ describe("a process that ends between signing and mining", () => {
 });
 
 describe("one process a signer", () => {
-  it("a nonce recorded by another process is left to it; the operation takes the next one", async () => {
+  it("a nonce that another process recorded is left to it", async () => {
     const { outbox, head, pipeline } = await world.start();
     await pipeline.submit(lock(head)).mined;
     const nonce = (await outbox.lastNonce()) + 1;
@@ -113,7 +113,7 @@ describe("one process a signer", () => {
     await outbox.markMined(nonce, keccak256(foreign), 1, null);
   });
 
-  it("nonces that another process used while it had the signer are skipped before a hash is told", async () => {
+  it("nonces that another process used are skipped before a hash is told", async () => {
     const { outbox, head, pipeline } = await world.start();
     await pipeline.submit(lock(head)).mined;
     const nonce = (await outbox.lastNonce()) + 1;
@@ -191,7 +191,7 @@ describe("a reorganisation", () => {
     expect(await row()).toMatchObject(now);
   });
 
-  it("that takes a settlement back after a restart: the next process opens its job's row again", async () => {
+  it("that takes a settlement back after a restart opens its job's row again", async () => {
     const first = await world.start();
     const settlement = await answeredJob(world, first);
     const hash = await settle(world, first.pipeline, settlement);

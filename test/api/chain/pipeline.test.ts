@@ -62,7 +62,7 @@ describe("a new job", () => {
     return (await world.pool.query("SELECT state FROM job WHERE job_id = $1", [toApiJobId(jobId)])).rows;
   };
 
-  it("is on record when its lock is mined, and once only when the lock goes out a second time", async () => {
+  it("is on record when its lock is mined, once even if the lock goes out twice", async () => {
     const { pipeline, head } = await world.start();
     const operation = lock(head);
     expect((await pipeline.submit(operation, row(operation)).mined).status).toBe("mined");
@@ -71,7 +71,7 @@ describe("a new job", () => {
     expect(await stored(operation)).toEqual([{ state: "pending" }]);
   });
 
-  it("that cannot be recorded is not sent, nor is its transaction on record; both are once it can", async () => {
+  it("that cannot be recorded is not sent; both follow once the database takes them", async () => {
     const { pipeline, head, outbox } = await world.start();
     await pipeline.submit(lock(head)).mined;
     const nonce = await outbox.lastNonce();
@@ -147,7 +147,7 @@ describe("a node that does not mine", () => {
   });
 });
 
-it("a nonce used by a foreign transaction of the same key costs the operation a new nonce, not its life", async () => {
+it("a nonce used by a foreign transaction costs the operation a new nonce only", async () => {
   const { pipeline, head } = await world.start();
   await pipeline.submit(lock(head)).mined;
   const nonce = await world.node.getTransactionCount({ address: account.address });
@@ -172,14 +172,14 @@ describe("a base fee that rises", () => {
     return (await world.pool.query(text)).rows.map((row) => BigInt(row.max_fee));
   };
 
-  it("to more than half of the cap: a new transaction offers the cap, no more, and is mined", async () => {
+  it("a new transaction above half of the cap offers the cap, and is mined", async () => {
     await world.raiseBaseFee(70n * GWEI);
     const { pipeline, head } = await world.start({ feeCap: CAP });
     expect((await pipeline.submit(lock(head)).mined).status).toBe("mined");
     expect(await offers()).toEqual([CAP]);
   });
 
-  it("over a waiting transaction, to more than half of the cap: the cap is offered, and it is mined", async () => {
+  it("a waiting transaction above half of the cap offers the cap, and is mined", async () => {
     const { pipeline, head } = await world.start({ feeCap: CAP, replaceAfterMs: 1_000 });
     await world.node.setAutomine(false);
     const { mined } = pipeline.submit(lock(head));
@@ -191,7 +191,7 @@ describe("a base fee that rises", () => {
     expect((await mined).status).toBe("mined");
   });
 
-  it("beyond the cap: nothing above it is offered, and the transaction is mined once the fee has fallen", async () => {
+  it("beyond the cap the cap is offered, and mined once the fee has fallen", async () => {
     await world.raiseBaseFee(200n * GWEI);
     const { pipeline, head } = await world.start({ feeCap: CAP });
     const { signed, mined } = pipeline.submit(lock(head));

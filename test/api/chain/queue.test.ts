@@ -33,7 +33,7 @@ describe("the next batch", () => {
     expect(completes().take(two - 1n)).toHaveLength(1);
   });
 
-  it("keeps half of its gas for completions while any waits, however urgent the locks are", () => {
+  it("keeps half of its gas for waiting completions, however urgent the locks are", () => {
     const locks = Array.from({ length: 100 }, (_, i) => item("lock", i));
     const completes = Array.from({ length: 100 }, (_, i) => item("complete", 1_000 + i));
     const budget = 8_000_000n;

@@ -126,7 +126,7 @@ it.each(KINDS)("a node that $does has each operation mined once", async ({ profi
   expect(proxy.count(seen)).toBeGreaterThan(0);
 });
 
-it("a node that has an error for a transaction it lacks gets another offer for one that is stuck", async () => {
+it("a node with an error for a missing transaction gets another offer", async () => {
   const { pipeline, head } = await behind(plainGeth, { indexing: true }, { replaceAfterMs: 1_000 });
   clearInterval(mining);
   const operation = lock(head, { validUntil: head.time + 600 });
@@ -172,7 +172,7 @@ it("a receipt of a block that a reorganisation removed is not believed for ever"
   );
 });
 
-it("a receipt before its block is sealed is the transaction's; the row names the sealed block in the end", async () => {
+it("a receipt before its block is sealed counts; the row names the sealed block", async () => {
   const { pipeline, head } = await behind(plainGeth, { preconfirmed: 1 });
   const operation = lock(head);
   const { hash } = await pipeline.submit(operation).mined;

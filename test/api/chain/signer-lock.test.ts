@@ -20,7 +20,7 @@ const breakConnections = () =>
     "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) AND pid <> pg_backend_pid()",
   );
 
-it("a signer is one process's; another signer and the same one on another chain are free", async () => {
+it("one process holds a signer; another signer or another chain is free", async () => {
   const held = await trySignerLock(space, signer);
   expect(await trySignerLock(space, signer)).toBeNull();
   const others = await Promise.all([trySignerLock(space, other), trySignerLock({ ...space, chainId: 2 }, signer)]);
@@ -57,7 +57,7 @@ it("rejects while the database does not answer: whether it was taken is not know
   await expect(trySignerLock({ ...space, databaseUrl: "postgres://127.0.0.1:1/x" }, signer)).rejects.toThrow();
 });
 
-it("a gateway takes its own signer again when the connection was lost, and sends nothing meanwhile", async () => {
+it("a gateway that lost its signer sends nothing until it has it again", async () => {
   // The loss is told in the log at once; the lock is taken again a second later at the earliest.
   const told: boolean[] = [];
   const logger = pino({ hooks: { logMethod: () => void told.push(lock.held) } });

@@ -26,7 +26,7 @@ const asked = (jobId: Hex, text: string, arrivedAt: Date, gateway = ONE) => ({
 const rowsOf = async (jobId: Hex) =>
   (await pool.query("SELECT received_hash, outcome FROM dispute_request WHERE job_id = $1", [toApiJobId(jobId)])).rows;
 
-it("a hundred hashes at a time are one request: the others are refused and leave nothing to be decided", async () => {
+it("of a hundred hashes at once one is taken; the others are refused and forgotten", async () => {
   const jobId = newJobId();
   const all = Array.from({ length: 100 }, (_, i) => store.record(asked(jobId, `noise ${i}`, at(i)), PATIENCE));
   const recorded = (await Promise.all(all)).filter((one) => one !== null);
@@ -55,7 +55,7 @@ it("another hash takes the place of an answered one, and counts from its own arr
   expect(await rowsOf(jobId)).toEqual([{ received_hash: answerHash("two"), outcome: null }]);
 });
 
-it("stays with its gateway as long as a client waits; then whoever is asked next takes it, with whatever hash", async () => {
+it("stays with its gateway while a client waits; then the next gateway takes it", async () => {
   for (const text of ["the same", "another"]) {
     const jobId = newJobId();
     await store.record(asked(jobId, "the same", at(0)), PATIENCE);
@@ -78,7 +78,7 @@ it("is answered once, and only by the gateway that has it", async () => {
   expect(await store.find(jobId, mine.receivedHash)).toMatchObject({ outcome: "opened" });
 });
 
-it("is answered by the gateway that opened the dispute, also after another one found it open", async () => {
+it("is answered by the gateway that opened it, though another found it open", async () => {
   const jobId = newJobId();
   const request = await store.record(asked(jobId, "mine", at(0)), PATIENCE);
   expect(await store.answer(request as NonNullable<typeof request>, "already_open")).toBe(true);

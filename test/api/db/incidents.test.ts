@@ -7,7 +7,7 @@ const [first, second, other] = ["a", "b", "c"].map((digit) => `0x${digit.repeat(
 const { pool } = await ownDatabase();
 afterAll(() => pool.end());
 
-test("a worker with many incidents leaves room for those of the others: so many of each, newest first", async () => {
+test("shows the newest incidents of each worker, however many one of them has", async () => {
   const hour = (n: number) => new Date(Date.UTC(2026, 0, 1, n));
   const add = (worker: string, n: number) =>
     pool.query(

@@ -89,7 +89,7 @@ describe("the steps of a job", () => {
     expect(await store.output(jobId)).toBeNull();
   });
 
-  it("an acknowledgement that is written late takes no job back to processing, nor its answer's worker away", async () => {
+  it("an acknowledgement written late takes nothing back from a finished job", async () => {
     const store = process(ONE);
     const jobId = await one(store);
     await store.taken({ ...taken(jobId), acknowledged: false });
@@ -115,7 +115,7 @@ describe("the steps of a job", () => {
     expect(await store.find(jobId)).toMatchObject({ state: "processing", escrowTx: HASH, worker: WALLET });
   });
 
-  it("what a client was sent is written with the end of its job, or without it, and at once where the process stops", async () => {
+  it("what a client was sent is written with the job's end, at once on a stop", async () => {
     const store = process(ONE);
     const [settled, open, stopping] = (await add(store, 3)) as [Hex, Hex, Hex];
     const sent = { sentHash: HASH, sentComplete: true };
@@ -147,7 +147,7 @@ describe("the steps of a job", () => {
 describe("a row belongs to one process", () => {
   const lost = expect.objectContaining({ name: "JobLost" });
 
-  it("one that started again with the same signer takes over, and the old one's writes fail", async () => {
+  it("a process that starts again with the same signer takes over its rows", async () => {
     const [before, after] = [process(ONE), process(ONE)];
     const [jobId, ended] = (await add(before, 2)) as [Hex, Hex];
     await before.ended({ jobId: ended, state: "unlocked" });
@@ -178,7 +178,7 @@ describe("a row belongs to one process", () => {
   });
 
   it.each(["of its own signer", "of another signer"])(
-    "a claim %s refuses what a client waited for, unless its request can be repeated or the client had left, or fetched the answer",
+    "a claim %s refuses what a client waited for, unless it can repeat or fetch",
     async (whose) => {
       const signer: Address = `0x${randomBytes(20).toString("hex")}`;
       const before = process(signer);
@@ -205,7 +205,7 @@ describe("a row belongs to one process", () => {
     },
   );
 
-  it("another signer's is claimed only while no process holds that signer's lock, and only within one operator", async () => {
+  it("a job of another signer is claimed only in one operator, with its lock free", async () => {
     const [one_, two] = [process(ONE), process(TWO)];
     const [jobId, foreign] = [await one(one_), await one(process(ONE, 2))];
     const key = signerLockKey(31_337, ONE);

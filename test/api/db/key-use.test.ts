@@ -16,7 +16,7 @@ async function noted(): Promise<{ at: Date | null; version: string }> {
   return rows[0];
 }
 
-it("notes the first use of a key, and the next one a minute later, for all gateways together", async () => {
+it("notes a key's first use, and the next a minute later, for all gateways", async () => {
   const gateways = [new Keys(pool), new Keys(pool)];
   const [keys] = gateways as [Keys];
   const key = await keys.regenerate(wallet);

@@ -78,7 +78,7 @@ describe("what gateways saw of a model", () => {
     expect((await observedOfWorker(pool, first, "24h", NOW)).at(-1)).toMatchObject({ requests: 2 });
   });
 
-  it("has the speed of all workers and the failures as clients met them, for all models of a day", async () => {
+  it("shows a model's failures as clients met them, and all workers' speed", async () => {
     await seen(Date.now(), (all) => {
       all.add(MODEL, ANY_WORKER, { requests: 4, failures: 1, firstTokens: 4, firstTokenMs: 1_200 });
       all.add(MODEL, first, { requests: 9, failures: 5, tokens: 100, tokenMs: 4_000 });

@@ -46,7 +46,7 @@ async function run(): Promise<Record<string, unknown>[]> {
   return lines;
 }
 
-test("every answer and every webhook's secret and URL is under the new key, and says what it said", async () => {
+test("every answer, secret and URL is readable under the new key", async () => {
   const kept = ANSWERS - ANSWERS / 3;
   expect(await run()).toEqual([expect.objectContaining({ renewed: kept + 2, unreadable: 0 })]);
   const { rows } = await pool.query<{ job_id: string; output: Buffer }>(

@@ -16,7 +16,7 @@ import { ownDatabase } from "../../support/database.ts";
 const { pool, url } = await ownDatabase();
 afterAll(() => pool.end());
 
-test("a connection that breaks inside a transaction fails that transaction and nothing else", async () => {
+test("a connection that breaks fails its own transaction and nothing else", async () => {
   const backend = async (client: pg.ClientBase | pg.Pool) =>
     (await client.query("SELECT pg_backend_pid() AS pid")).rows[0].pid;
   let victim = 0;
@@ -47,7 +47,7 @@ test("what fails is undone, and its connection serves the next one", async () =>
   expect((await pool.query("SELECT n FROM public.proof")).rows).toEqual([{ n: 2 }]);
 });
 
-test("a query that is never answered fails in its time, and its connection is not used again", async () => {
+test("a query without an answer fails in time, and its connection is dropped", async () => {
   const impatient = openDatabase(url, pino({ level: "silent" }), 1, 300);
   try {
     await expect(impatient.query("SELECT pg_sleep(600)")).rejects.toThrow("Query read timeout");
@@ -60,7 +60,7 @@ test("a query that is never answered fails in its time, and its connection is no
   }
 });
 
-test("a database is bound to its deployment: another one is refused, on the development chain it begins anew", async () => {
+test("a database refuses another deployment; a development chain begins it anew", async () => {
   const logger = pino({ level: "silent" });
   const bind = async (chainId: number, escrow: string) => {
     const place = { chainId, startBlockHash: `0x${"0a".repeat(32)}` };

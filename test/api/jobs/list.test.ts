@@ -68,7 +68,7 @@ describe("a job that settles", () => {
   });
   beforeEach(() => pool.query("TRUNCATE chain_transaction CASCADE"));
 
-  it("shows the transaction that is on its way, alone and in the list, with every fee that it gets", async () => {
+  it("shows the settlement on its way, alone and in the list, with each new fee", async () => {
     const [id, other] = [await add(1, "settling", null), await add(2, "settling", "pending")];
     const outbox = new Outbox(pool, wallet as Hex);
     await outbox.insert({ nonce: 1, items: [settlement(other), settlement(id)], variants: [variant(1)] }, []);
@@ -165,7 +165,7 @@ describe("a page of jobs", () => {
     expect(await page({ status: "disputed" })).toMatchObject({ ids: [] });
   });
 
-  it("walked by status shows each job once, whichever of them the index is behind with, downwards and upwards", async () => {
+  it("walked by status shows each job once in both directions, with an index behind", async () => {
     const oldest = await add(0, "failed", "failed");
     const ids: string[] = [];
     for (let n = 1; n <= 9; n++) ids.unshift(await add(n, "settled", n % 3 === 0 ? "processing" : "settled"));
@@ -183,7 +183,7 @@ describe("a page of jobs", () => {
     for (const limit of [1, 2]) expect(await walk({ model: "rare" }, limit)).toEqual([fresh, old]);
   });
 
-  it("by a lone `after` has the oldest above it, newest first, and its cursor is the next `after`", async () => {
+  it("with `after` alone has the oldest above it, and its cursor is the next `after`", async () => {
     const ids: string[] = [];
     for (let n = 1; n <= 5; n++) ids.push(await add(n, "settled", n === 4 ? null : "settled"));
     const [first, second, third, fourth, fifth] = ids;
@@ -195,7 +195,7 @@ describe("a page of jobs", () => {
     expect(await page({ after: first, before: third }, 2)).toMatchObject({ ids: [second], cursor: null });
   });
 
-  it("goes beyond the own jobs that are looked at for a filter, where the index has them, and stops at them where it has not", async () => {
+  it("goes beyond the rows of its own only where the index has the jobs behind them", async () => {
     const rare = await add(0, "failed", "failed");
     await pool.query(
       `INSERT INTO job (job_id, wallet, gateway, operator, owner, model, tier, state, valid_until, credits_locked, locked_at, escrow_tx)
@@ -219,7 +219,7 @@ describe("a page of jobs", () => {
     expect(await page({ before: ids[1] }, 4)).toMatchObject({ ids: ids.slice(2), cursor: null });
   });
 
-  it("with two gateways whose clocks are 30 s apart: a job can appear behind newer ids, and stays there", async () => {
+  it("with clocks 30 s apart a job can appear behind newer ids, and stays there", async () => {
     const ahead = await add(30, "settled", "settled");
     expect((await page({})).ids).toEqual([ahead]);
     const behind = await add(0, "processing", null);
@@ -243,7 +243,7 @@ it("says why a failed job failed, once the index knows", async () => {
   ]);
 });
 
-it("says how soon a job was answered, from its lock on, by the index or by the service's own row", async () => {
+it("says how soon a job was answered, by the index or by the service's own row", async () => {
   const [indexed, own, open] = [
     await add(3, null, "settled"),
     await add(2, "settling", null),

@@ -219,7 +219,7 @@ describe("counting prompts", () => {
     expect(await modest).toBe(1);
   });
 
-  it("has room for a newcomer when a few wallets have filled it: they give up their newest", async () => {
+  it("has room for a newcomer: the wallets that filled it give up their newest", async () => {
     const crowded = new TokenCounter();
     const ask = (wallet: string) => crowded.count(wallet, hello, STAYS);
     const greedy = Array.from({ length: 20 * 64 }, (_, i) => ask(`0x${i % 20}`));

@@ -41,7 +41,7 @@ async function leave({ escrow, client, guardian }: World): Promise<void> {
   await escrow.connect(client).chooseOperator(OTHER_OPERATOR);
 }
 
-describe("A guardian at its worst, and a wallet that froze its spending, set a key and left its operator,", () => {
+describe("A hostile guardian and a wallet that froze its spending", () => {
   it("stop deposits and locks", async () => {
     const world = await freshWorld();
     await stop(world);

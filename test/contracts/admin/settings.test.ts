@@ -50,7 +50,7 @@ describe("Roles of the escrow", () => {
 });
 
 describe("A pause", () => {
-  it("of governance outranks the guardian's: the guardian cannot lift it, nor make it its own", async () => {
+  it("of governance outranks the guardian's, which can neither lift nor claim it", async () => {
     const { world, escrow, owner, guardian, client } = await freshWorld();
     await escrow.connect(owner).setPaused(true);
     for (const [paused, flags] of [
@@ -74,7 +74,7 @@ describe("A pause", () => {
     await sendLock(world);
   });
 
-  it("of the guardian stops deposits and locks alone, and ends by its word or governance's", async () => {
+  it("of the guardian stops deposits and locks only, until either ends it", async () => {
     const { world, escrow, owner, guardian, client } = await freshWorld();
     for (const lifter of [guardian, owner]) {
       await escrow.connect(guardian).setPaused(true);
@@ -264,7 +264,7 @@ describe("The windows", () => {
     // A slow answer outlasts even the second dispute.
     ["a long answer", { completion: 1_000_000 }, 1_090_030, 1_090_030],
   ] as [string, Partial<Windows>, number, number][]) {
-    it(`must be shorter, added up, than the unbonding of a stake, where ${path} is punished last`, async () => {
+    it(`must be shorter together than the unbonding of a stake, where ${path} ends last`, async () => {
       const { deploy } = await deployments();
       const windows = { ...WINDOWS, ...change };
       const refused = deploy(windows, slashable);

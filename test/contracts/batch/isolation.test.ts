@@ -128,7 +128,7 @@ describe("Authority in a batch", () => {
     expect(await hostile.hookResult()).to.equal(escrow.interface.encodeErrorResult("ReentrancyGuardReentrantCall", []));
   });
 
-  it("does not let the escrow act on the registry, the treasury or the panel for a caller", async () => {
+  it("does not let a caller act through the escrow on registry, treasury or panel", async () => {
     const { world, registry, treasury, stranger } = await freshWorld();
     const job = await settledJob(world);
     // Items are calls of the escrow to itself: functions of other contracts are not among them.

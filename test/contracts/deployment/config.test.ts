@@ -87,7 +87,7 @@ describe("Settings of a deployment", () => {
       expect(errorOf({ ...MAINNET, ARBITER_QUORUM: quorum }, 1)).to.contain("ARBITER_QUORUM");
   });
 
-  it("have another owner than the timelock, and shorter votes, on the development chain only", () => {
+  it("may have another owner and shorter votes on the development chain only", () => {
     const env = { ...MAINNET, OWNER_ADDRESS: someAddress("owner"), DEPLOY_GOVERNANCE: '{"votingPeriod": 60}' };
     const { settings } = readConfig(env, 31337);
     expect(settings.owner).to.equal(someAddress("owner"));
@@ -118,7 +118,7 @@ describe("Settings of a deployment", () => {
       expect(errorOf({ ...MAINNET, CREDITS_PER_1K_SVC: text }, 1)).to.contain("from 1 to 4294967295");
   });
 
-  it("have a fee from 0 to 2,000 hundredths of a percent, and a compensation cap from 0 to 1,000,000 credits", () => {
+  it("have a fee of 0 to 2,000 hundredths of a percent and a cap up to 1,000,000", () => {
     const numbers = (name: string, text: string) => {
       const { feeBps, compensationCap } = readConfig({ ...MAINNET, [name]: text }, 1).settings;
       return [feeBps, compensationCap];

@@ -114,7 +114,7 @@ describe("The read-back of a deployment", function () {
     await chain.client.setCode({ address, bytecode });
   }
 
-  it("comes after a deployment that names the error with which a contract refuses its settings", async () => {
+  it("follows a deployment that names the error of a refused setting", async () => {
     const config = readConfig({ DEPLOY_WINDOWS: '{"unbonding": 1}' }, CHAIN_ID);
     const journal = join(folder, "refused");
     const refused = await runModule({ rpcUrl: chain.rpcUrl, chainId: CHAIN_ID, journal, config }).catch(String);
@@ -125,7 +125,7 @@ describe("The read-back of a deployment", function () {
     expect(await allFindings()).to.deep.equal([]);
   });
 
-  it("sees an extra gateway, and the operator that it signs for: the attack on a read-back that copied the settings", async () => {
+  it("sees an extra gateway, and the operator that it signs for", async () => {
     const [admin, gateway] = [await person(), await person()];
     await send(OWNER, contracts.InferenceEscrow, call("admitOperator", [admin.address]));
     const place = { chainId: CHAIN_ID, escrow: contracts.InferenceEscrow };
@@ -206,7 +206,7 @@ describe("The read-back of a deployment", function () {
     );
   });
 
-  it("sees code that was not released, a library of somebody else and a contract that is wired to another one", async () => {
+  it("sees foreign code, a foreign library and a contract wired to another one", async () => {
     await patch("WorkerRegistry", (code) => code.replace(/..$/, (last) => (last === "00" ? "01" : "00")));
     await patch("InferenceEscrow", (code) =>
       code.replace(contracts.DisputeLogic.slice(2).toLowerCase(), someAddress("library").slice(2).toLowerCase()),
@@ -228,7 +228,7 @@ describe("The read-back of a deployment", function () {
   describe("against a deployer who means harm", () => {
     const EMPTY = `0x${"0".repeat(64)}` as const;
 
-    it("sees a takeover that waits in the timelock, though every role is as it must be again", async () => {
+    it("sees a takeover that waits in the timelock, though all roles look right", async () => {
       const attacker = await person();
       const timelock = contracts.ProtocolTimelock;
       await chain.client.setBalance({ address: timelock, value: 10n ** 18n });
@@ -258,7 +258,7 @@ describe("The read-back of a deployment", function () {
       expect(found[2]).to.contain("RoleRevoked");
     });
 
-    it("sees what was announced and is not in force: a fee, prices, a retirement, stake terms", async () => {
+    it("sees announced fees, prices, retirements and stake terms", async () => {
       await send(OWNER, contracts.InferenceEscrow, call("scheduleFee", [2_000]));
       const catalog = (functionName: "schedulePrices" | "scheduleRetirement", args: readonly unknown[]) =>
         send(OWNER, contracts.ModelCatalog, encodeFunctionData({ abi: modelCatalogAbi, functionName, args } as never));
@@ -280,7 +280,7 @@ describe("The read-back of a deployment", function () {
       ]);
     });
 
-    it("sees a call of the deployment that was sent twice, and one that was sent with other arguments", async () => {
+    it("sees a deployment call that was sent twice or with other arguments", async () => {
       const admit = (admin: Address) => send(OWNER, contracts.InferenceEscrow, call("admitOperator", [admin]));
       const [named, other] = [settings.operators[0] as Address, someAddress("other")];
       await admit(named);
@@ -291,7 +291,7 @@ describe("The read-back of a deployment", function () {
       ]);
     });
 
-    it("leaves a stranger's deposit alone: strangers could keep every deployment from ending", async () => {
+    it("does not let a stranger's deposit keep a deployment from ending", async () => {
       const stranger = await person();
       const mint = encodeFunctionData({
         abi: testStablecoinAbi,
@@ -337,7 +337,7 @@ describe("The read-back of a deployment", function () {
       ]);
     });
 
-    it("sees arbiters that another creation code planted beside the released runtime code", async () => {
+    it("sees arbiters that another creation code planted in storage", async () => {
       const attacker = await person();
       const config = readConfig({ OWNER_ADDRESS: OWNER.address }, CHAIN_ID);
       const { deployer, arbiters, arbiterQuorum } = config.settings;

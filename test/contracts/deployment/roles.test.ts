@@ -40,7 +40,7 @@ async function addressesOf(world: BareWorld): Promise<Record<string, string>> {
 }
 
 describe("After the deployment", () => {
-  it("every contract names whom it should: the timelock owns all, the guardian guards, nobody else is named", async () => {
+  it("the timelock owns every contract, the guardian guards, nobody else is named", async () => {
     const world = await freshly(deployed);
     const { escrow, catalog, registry, treasury, panel, timelock, svc, token, guardian } = world;
     const at = async (contract: { getAddress(): Promise<string> }) => await contract.getAddress();
@@ -67,7 +67,7 @@ describe("After the deployment", () => {
     });
   });
 
-  it("the governor proposes to the timelock and cancels there, anyone executes, and nobody else has a role", async () => {
+  it("the governor proposes and cancels, anyone executes, nobody else has a role", async () => {
     const { governor, timelock, svc } = await freshly(deployed);
     // AccessControl cannot list its members: its events can.
     const held = new Set<string>();
@@ -84,7 +84,7 @@ describe("After the deployment", () => {
     expect(await svc.balanceOf(someAddress("holder"))).to.equal(await svc.totalSupply());
   });
 
-  it("the deployer is operator, signer, arbiter, worker, member of the timelock, voter and holder of nothing", async () => {
+  it("the deployer is left with no role, stake, vote or token", async () => {
     const world = await freshly(deployed);
     const { escrow, registry, panel, timelock, svc, token, owner: deployer } = world;
     const { address } = deployer;

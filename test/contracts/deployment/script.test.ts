@@ -111,7 +111,7 @@ describe("scripts/deploy.ts", function () {
     await chain.client.mine({ blocks: 1 });
   }
 
-  it("finishes a deployment that was killed, writes what it deployed, the released bytecode, and leaves it alone the next time; another operator is governance's; a development chain that lost its blocks gets it anew", async () => {
+  it("finishes a killed deployment once; a lost development chain gets it anew", async () => {
     chain = await startAnvil({ args: ["--no-mining"] });
     const before = await chain.client.getBlock();
     await expectKilled();
@@ -156,7 +156,7 @@ describe("scripts/deploy.ts", function () {
     expect(output).to.contain(`no node answers at RPC_URL (127.0.0.1:${chain.port})`);
   });
 
-  it("deploys where money is real with a key and a stablecoin, and never a second time over its file", async () => {
+  it("deploys on a real chain with a key and a stablecoin, once for a file", async () => {
     chain = await startAnvil({ args: ["--chain-id", "4242"] });
     const account = privateKeyToAccount(KEY);
     const bytecode = released("TestStablecoin").bytecode as Hex;

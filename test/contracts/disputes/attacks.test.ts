@@ -20,7 +20,7 @@ import { acknowledgedJob, completionOf, type Job, lockJob, sendProof } from "../
 import { NO_SIGNATURE, signCompletion } from "../support/sign.ts";
 import { CLIENT_CREDITS, OPERATOR, RESERVE_CREDITS, type World } from "../support/world.ts";
 
-describe("Finding 1, a proof without evidence: the worker's submitProof goes through a contract that inverts its calldata", () => {
+describe("Finding 1: a worker proves through a contract that inverts its calldata", () => {
   /** Proven; and the Completion, from the event alone. No calldata that anybody can read has the worker's signature. */
   async function hiddenProof() {
     const { world, escrow, worker, workerOwner } = await freshWorld();
@@ -64,7 +64,7 @@ describe("Finding 1, a proof without evidence: the worker's submitProof goes thr
     });
   }
 
-  it("a Completion with bits beyond its fields is no proof, signed or not: the event would not tell what was signed", async () => {
+  it("a Completion with bits beyond its fields is no proof, signed or not", async () => {
     const { world, escrow, worker } = await freshWorld();
     const job = await acknowledgedJob(world);
     const plain = escrow.interface.encodeFunctionData("submitProof", [completionOf(job), NO_SIGNATURE]);
@@ -95,7 +95,7 @@ describe("Finding 1, a proof without evidence: the worker's submitProof goes thr
   });
 });
 
-describe("Finding 3, a bare proof captures jobs: ten of them, proven with hashes of nothing", () => {
+describe("Finding 3: a worker proves ten jobs with hashes of nothing", () => {
   async function captured(world: World): Promise<Job[]> {
     const jobs: Job[] = [];
     for (let i = 0; i < 10; i++) jobs.push(await acknowledgedJob(world));
@@ -107,7 +107,7 @@ describe("Finding 3, a bare proof captures jobs: ten of them, proven with hashes
       await sendDispute(world, job, { proofHash: answerHash(`nothing ${i}`), signature: NO_SIGNATURE });
   };
 
-  it("the operator disputes ten of ten, each with a bond of its charge, and no wallet pays for any", async () => {
+  it("the operator disputes all ten with its own bonds, and no wallet pays", async () => {
     const { world, escrow, client, worker, token } = await freshWorld();
     const jobs = await captured(world);
     await disputeAll(world, jobs);
@@ -121,7 +121,7 @@ describe("Finding 3, a bare proof captures jobs: ten of them, proven with hashes
   });
 });
 
-describe("Finding 4, the gateway burns the client's only dispute: complete and openDispute(nonsense) in one batch", () => {
+describe("Finding 4: a gateway settles and disputes with nonsense in one batch", () => {
   async function burnt() {
     const world = await freshWorld();
     const job = await lockJob(world);
@@ -134,7 +134,7 @@ describe("Finding 4, the gateway burns the client's only dispute: complete and o
     return { world, job: { ...job, settledAt: at } };
   }
 
-  it("the wallet joins with its own hash, without a bond, until the second before its window ends", async () => {
+  it("the wallet joins with its own hash and no bond, until its window ends", async () => {
     const { world, job } = await burnt();
     const { escrow, client } = world;
     await escrow.connect(client).withdraw((await escrow.accountOf(client.address)).free, client.address);
@@ -149,7 +149,7 @@ describe("Finding 4, the gateway burns the client's only dispute: complete and o
   });
 });
 
-it("Finding 5, the treasury can be milked: a worker equivocates on purpose, for a client of its own: a charge comes back by a ruling alone, and only for as many as a full slash was taken for", async () => {
+it("Finding 5: worker and client equivocate to milk the treasury", async () => {
   const { world, escrow, token, treasury, client } = await freshWorld();
   await token.mint(treasury, 100_000_000n);
   const jobs = [];

@@ -78,7 +78,7 @@ describe("A treasury without money", () => {
     await expectRevert(escrow.collectDebt(job.id), "Dispute_NoDebt", job.id);
   });
 
-  it("is never paid by the operator afterwards: a ruling charges the reserve, a debt does not", async () => {
+  it("is never charged to the operator's reserve, as a ruling is", async () => {
     const { world, job, ruling } = await owed(0n);
     await ruling;
     await fundReserve(world, 1_000);
@@ -104,7 +104,7 @@ describe("A treasury without money", () => {
   });
 });
 
-it("A treasury that is short pays what it has at once; a fraction of a credit waits as tokens", async () => {
+it("A short treasury pays what it has; a fraction of a credit waits as tokens", async () => {
   const { world, job, ruling } = await owed(123_456n);
   const { escrow, client, token, treasury } = world;
   await expect(ruling)
@@ -120,7 +120,7 @@ it("A treasury that is short pays what it has at once; a fraction of a credit wa
   await books(world);
 });
 
-it("Compensation is a debt when governance put something that pays nothing in the treasury's place, and the next treasury pays", async () => {
+it("Compensation is a debt while the treasury pays nothing, until another does", async () => {
   const { world, escrow, treasury, token, panel } = await freshWorldWithoutReserve();
   await token.mint(treasury, CHARGE_UNITS);
   const [job, other] = [await disputedJob(world), await disputedJob(world)];
@@ -168,7 +168,7 @@ describe("One operator's jobs", () => {
     [1, 2_500n],
     [0, 0n],
   ] as const) {
-    it(`have a quarter of ${cap} credits: of 60 owed ${paid} units are paid, the rest waits`, async () => {
+    it(`have a quarter of ${cap} credits: of 60 owed ${paid} units are paid`, async () => {
       const world = await capped(cap);
       const job = await blamed(world);
       expect(await paidFor(world, job)).to.deep.equal([CHARGE_UNITS, paid]);
@@ -186,7 +186,7 @@ describe("One operator's jobs", () => {
     expect(await paidFor(world, jobs[2])).to.deep.equal([CHARGE_UNITS, 0n]);
   });
 
-  it("leave the other operators theirs; four operators use up the day, and the fifth's waits", async () => {
+  it("leave the others their quarters; after four operators the fifth's waits", async () => {
     const world = await capped(240);
     const { escrow, owner, client, others } = world;
     const jobs = [await blamed(world)];
@@ -222,7 +222,7 @@ describe("The UTC day", () => {
     expect(await paidFor(world, second)).to.deep.equal(await paidFor(world, first));
   });
 
-  it("of a ruling is the one in which it is mined: two before midnight share, one at midnight has all", async () => {
+  it("of a ruling is the day in which it is mined: midnight begins another", async () => {
     const world = await capped(240);
     const midnight = (Math.floor((await now()) / DAY) + 1) * DAY;
     await mineAt(midnight - 60);
@@ -240,7 +240,7 @@ describe("The UTC day", () => {
     expect(paid).to.deep.equal([CHARGE_UNITS, 0n, CHARGE_UNITS]);
   });
 
-  it("counts collected debts like rulings: whoever collects first leaves the rest of the day to the others", async () => {
+  it("counts collected debts like rulings against the day's cap", async () => {
     const world = await capped(240);
     const jobs = [await blamed(world), await blamed(world), await blamed(world)] as const;
     await mineAt((await now()) + DAY);
@@ -288,7 +288,7 @@ describe("The cap counts", () => {
   });
 });
 
-it("setCompensationCap holds at once: what waits is paid up to a higher one, and nothing more after a lower one", async () => {
+it("setCompensationCap holds at once, for what waits as well", async () => {
   const world = await capped(0);
   const { escrow } = world;
   const job = await blamed(world);

@@ -106,7 +106,7 @@ describe("proveEquivocation", () => {
     await expectRevert(sendEquivocation(world, job), "Job_NotTheWorker", job.id, worker.key.address);
   });
 
-  it("needs no signature for a proven Completion, also when the job is settled since, and one for the other", async () => {
+  it("needs one more signature for a proven Completion, also after settlement", async () => {
     for (const settledSince of [false, true]) {
       const { world, escrow } = await freshWorld();
       const job = await provenJob(world);
@@ -229,7 +229,7 @@ describe("Fee and slash count once", () => {
     expect((await registry.workerAt(worker.id)).stake).to.equal(SLASH);
   });
 
-  it("with a slash that could not take its whole amount: the ruling gives no more than the fee", async () => {
+  it("with a short slash gives no more than the fee back", async () => {
     const world = await rich(freshWorld());
     const jobs = [await settledJob(world), await settledJob(world), await disputedJob(world)] as const;
     for (const job of jobs) await sendEquivocation(world, job);
@@ -310,7 +310,7 @@ describe("After an equivocation the wallet", () => {
     await expect(opening).to.emit(world.escrow, "JobDisputed");
   });
 
-  it("disputes again when the dispute that was open at the equivocation is rejected, until its arbitration would have ended", async () => {
+  it("disputes again after a rejection, until the first arbitration's end", async () => {
     const { world, escrow } = await rich(freshWorld());
     const [early, late] = [
       await disputedJob(world, { by: world.client }),
@@ -405,7 +405,7 @@ describe("The dispute after an equivocation", () => {
     await books(world);
   });
 
-  it("has the arbiters of its own opening and votes of its own: none of the first dispute's count", async () => {
+  it("has its own arbiters and votes: none of the first dispute's count", async () => {
     const { world, escrow, panel, arbiters } = await rich(freshWorld());
     const job = await disputedJob(world, { by: world.client });
     // One vote against the worker, and a quorum for a rejection.

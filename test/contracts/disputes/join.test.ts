@@ -75,7 +75,7 @@ for (const [from, enter, windowEnd] of origins) {
       expect(await panel.votesFor(job.id, Ruling.WorkerAtFault)).to.equal(2);
     });
 
-    it("is what no ruling forestalls: neither a vote nor the panel itself is a second too early", async () => {
+    it("comes before any ruling: neither a vote nor the panel is a second too early", async () => {
       const { world, escrow, panel } = await freshWorld();
       const job = await enter(world);
       const asPanel = escrow.connect(await actingAs(panel));
@@ -101,7 +101,7 @@ describe("joinDispute", () => {
     }
   });
 
-  it("takes any hash: that it received what the worker signed, or nothing, is evidence, too", async () => {
+  it("takes any hash, also the worker's own or that of nothing", async () => {
     for (const hash of [PROOF_HASH, NO_SIGNATURE.r]) {
       const world = await freshWorld();
       const job = await disputedJob(world);
@@ -111,7 +111,7 @@ describe("joinDispute", () => {
   });
 
   for (const before of [31, 30, 29, 1]) {
-    it(`has ${Math.max(before, INCLUSION)} s when the operator disputes ${before} s before the end of the window`, async () => {
+    it(`has ${Math.max(before, INCLUSION)} s after a dispute ${before} s before the end`, async () => {
       for (const left of [1, 0]) {
         const { world, escrow } = await freshWorld();
         const job = await settledJob(world);
@@ -126,7 +126,7 @@ describe("joinDispute", () => {
     });
   }
 
-  it("is what the wallet's openDispute does when its operator came first, also in the last second", async () => {
+  it("is what the wallet's openDispute does once its operator came first", async () => {
     const { world, escrow, client, token } = await freshWorld();
     const job = await settledJob(world);
     await nextBlockAt(job.settledAt + 89);
@@ -140,7 +140,7 @@ describe("joinDispute", () => {
   });
 });
 
-describe("The hash that the worker signed, joined to the operator's dispute of a proven job", () => {
+describe("The signed hash, joined to the operator's dispute of a proven job", () => {
   it("saves the operator's bond from a client and a worker that share the text", async () => {
     const { world, escrow, token, worker } = await freshWorld();
     const job = await disputedProvenJob(world);
@@ -155,7 +155,7 @@ describe("The hash that the worker signed, joined to the operator's dispute of a
     await books(world);
   });
 
-  it("is the whole hash as far as the contract keeps it: another first byte leaves the bond to the worker", async () => {
+  it("is the whole kept hash: another first byte leaves the bond to the worker", async () => {
     const other = `0x${(Number.parseInt(PROOF_HASH.slice(2, 4), 16) ^ 1).toString(16).padStart(2, "0")}${PROOF_HASH.slice(4)}`;
     for (const [hash, reserve] of [
       [PROOF_HASH, RESERVE_CREDITS],

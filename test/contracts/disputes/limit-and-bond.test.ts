@@ -66,7 +66,7 @@ describe("Disputes of settled jobs by the operator", () => {
     expect(await openDisputes(world)).to.equal(0);
   });
 
-  it("are not counted down by the end of others: the wallet's own, a proven job's, one after an equivocation", async () => {
+  it("are not freed by the end of disputes that never counted", async () => {
     const { world, client } = await freshWorld();
     const counted = await disputedJob(world);
     const own = await disputedJob(world, { by: client });
@@ -176,7 +176,7 @@ describe("The wallet's bond", () => {
     [1, BOND - 1],
     [0, BOND],
   ] as const) {
-    it(`pulls ${missing} missing credits from the wallet's stablecoin when ${left} are free, and no unit more`, async () => {
+    it(`pulls exactly ${missing} missing credits from stablecoin with ${left} free`, async () => {
       const { world, job } = await withLeft(left, BigInt(missing) * 10_000n);
       const { escrow, client, token } = world;
       const opening = sendDispute(world, job, { by: client });

@@ -237,7 +237,7 @@ for (const [reserve, pays] of [
       expect(await reserveOf(world, OTHER_OPERATOR)).to.deep.equal([1_000n, 0n]);
     });
 
-    it(`costs it ${pays} of the worker's pay for a proven job, fee included, and the treasury the worker's share of ${rest}`, async () => {
+    it(`costs it ${pays} of the pay for a proven job, and the treasury ${rest}`, async () => {
       const world = await withReserve(reserve);
       const { escrow, client, worker } = world;
       const job = await disputedProvenJob(world, { by: client });
@@ -273,7 +273,7 @@ describe("A reserve that is held for other disputes", () => {
     expect((await escrow.compensationOf(job.id)).paid).to.equal(500_000);
   });
 
-  it("for the dispute itself pays once that is lost: the bond is back before the worker is paid", async () => {
+  it("for the dispute is back before the worker is paid, and pays once lost", async () => {
     const world = await withReserve(60);
     const { escrow, worker, token } = world;
     const job = await disputedProvenJob(world);
@@ -285,7 +285,7 @@ describe("A reserve that is held for other disputes", () => {
   });
 });
 
-it("The operator's reserve pays while its operator is stopped and while its withdrawal is announced", async () => {
+it("The operator's reserve pays while it is stopped or its withdrawal announced", async () => {
   const { world, escrow, guardian, operatorAdmin } = await freshWorld();
   const job = await disputedJob(world);
   await escrow.connect(guardian).stopOperator(OPERATOR, true);
@@ -373,7 +373,7 @@ describe("A compensation to an account that is almost full, with a job in escrow
     [10n, 10n],
     [0n, 0n],
   ] as const) {
-    it(`becomes ${credits} credits where ${room} have room beside the escrow, and tokens to claim for the rest`, async () => {
+    it(`becomes ${credits} credits with room for ${room}, and tokens for the rest`, async () => {
       const { world, escrow, token, treasury, stranger } = await freshWorldWithoutReserve();
       await token.mint(treasury, CHARGE_UNITS);
       const job = await disputedJob(world);
@@ -389,7 +389,7 @@ describe("A compensation to an account that is almost full, with a job in escrow
     });
   }
 
-  it("comes from the operator as far as there is room; the treasury's rest waits as tokens", async () => {
+  it("comes from the operator as far as there is room; the rest waits as tokens", async () => {
     const { world, escrow, client, token, treasury } = await freshWorld();
     await token.mint(treasury, CHARGE_UNITS);
     const job = await disputedJob(world);
@@ -416,7 +416,7 @@ describe("A compensation to an account that is almost full, with a job in escrow
   });
 });
 
-it("A deposit to an account that is almost full is taken to the last credit and not above, escrowed ones counted", async () => {
+it("A deposit fills an account to its last credit, escrowed ones counted", async () => {
   const { world, escrow, client, token } = await freshWorld();
   await almostFull(world, 100n);
   await provide(world, client, 10_000_000n);

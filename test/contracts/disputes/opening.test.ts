@@ -43,7 +43,7 @@ const origins = [
 
 for (const { from, enter, free, escrowed, operatorBond, counted } of origins) {
   describe(`openDispute from ${from}`, () => {
-    it(`by a signer of its operator costs the wallet nothing, and the operator ${operatorBond || "no"} credits as a bond`, async () => {
+    it(`by its operator costs the wallet nothing and a bond of ${operatorBond || "no"} credits`, async () => {
       const { world, escrow, client, worker } = await freshWorld();
       const job = await enter(world);
       const at = (await now()) + 5;
@@ -104,7 +104,7 @@ for (const { from, enter, free, escrowed, operatorBond, counted } of origins) {
       await expect(sendDispute(world, job, { by: world.secondGateway })).to.emit(world.escrow, "JobDisputed");
     });
 
-    it("is nobody else's: no stranger, other wallet, other operator, admin, removed signer, worker's owner, arbiter, guardian or owner", async () => {
+    it("is refused to everybody but the wallet and its operator's signers", async () => {
       const world = await freshWorld();
       const { escrow, stranger, otherGateway, secondGateway, operatorAdmin, workerOwner, arbiters, guardian, owner } =
         world;
@@ -165,7 +165,7 @@ describe("The window of a dispute", () => {
   });
 });
 
-it("A job is disputed once, after the rejection of a proven job, also when its gateway settles it and a new window begins", async () => {
+it("A job is disputed once, also when it is settled after a rejection", async () => {
   const { world, client } = await freshWorld();
   const job = await disputedProvenJob(world, { by: client });
   await sendRuling(world, job, Ruling.Rejected);
@@ -212,7 +212,7 @@ describe("A dispute of a proven job", () => {
     });
   }
 
-  it("is about the proven Completion, not about another one, signed by its worker or not", async () => {
+  it("is about the proven Completion only, whoever signed another", async () => {
     const world = await freshWorld();
     const job = await provenJob(world);
     for (const change of otherFields(job)) {
@@ -336,7 +336,7 @@ describe("A statement behind openDispute", () => {
     expect(Number(stated.gasUsed - plain.gasUsed)).to.be.within(1, 2_999);
   });
 
-  it("gives nobody a right: who may not dispute may not with a statement, and arguments cut short are none", async () => {
+  it("gives no right to dispute, and cut arguments count as none", async () => {
     const { world, escrow, stranger, otherGateway, gateway } = await freshWorld();
     const job = await settledJob(world);
     const { plain, stated } = await calls(world, job);

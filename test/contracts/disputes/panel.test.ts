@@ -83,7 +83,7 @@ describe("A set of arbiters", () => {
     expect(await panel.currentSet()).to.equal(1);
   });
 
-  it("is pinned to the disputes opened under it: later arbiters have no vote on them, earlier ones keep theirs", async () => {
+  it("is pinned to the disputes opened under it, for later and earlier arbiters", async () => {
     const { world, panel, escrow, arbiters, others } = await freshWorld();
     const old = await disputed(world);
     await waitForVotes(world, old);
@@ -108,7 +108,7 @@ describe("A set of arbiters", () => {
     await expect(sendVote(world, young, Ruling.Rejected, successor)).to.emit(escrow, "DisputeResolved");
   });
 
-  it("is of each dispute's own opening, also of a second one of the same job after an equivocation", async () => {
+  it("is of each dispute's own opening, also after an equivocation", async () => {
     const { world, panel, escrow, arbiters, others, client } = await freshWorld();
     const job = await disputed(world);
     await sendRuling(world, job, Ruling.Rejected);
@@ -219,7 +219,7 @@ describe("A vote that is changed", () => {
     expect(await votes(world, job)).to.deep.equal([0, 1, 0]);
   });
 
-  it("ends what stranded before: three arbiters of three opinions, of whom one is convinced", async () => {
+  it("lets one of three arbiters of three opinions change its mind and end it", async () => {
     const { world, escrow, arbiters } = await freshWorld();
     const job = await disputed(world);
     for (const [i, ruling] of [Ruling.WorkerAtFault, Ruling.GatewayAtFault, Ruling.Rejected].entries())
@@ -234,7 +234,7 @@ describe("A vote that is changed", () => {
 });
 
 describe("voteMany", () => {
-  it("is the same vote on each of several disputes, and rules where it completes a quorum", async () => {
+  it("counts on each of several disputes, and rules where it completes a quorum", async () => {
     const { world, panel, arbiters, escrow } = await freshWorld();
     const jobs = [await disputed(world), await disputed(world), await disputed(world)] as const;
     await sendVote(world, jobs[1], Ruling.WorkerAtFault, arbiters[1]);
@@ -250,7 +250,7 @@ describe("voteMany", () => {
     expect(await Promise.all(jobs.map((job) => statusOf(world, job)))).to.deep.equal([6, 6, 6]);
   });
 
-  it("passes over disputes that have ended, by a ruling or by time, and jobs without one", async () => {
+  it("passes over disputes that have ended and jobs without one", async () => {
     const { world, panel, escrow, arbiters } = await freshWorld();
     const [settled, late, ruled] = [await settledJob(world), await disputed(world), await disputed(world)];
     await sendRuling(world, ruled, Ruling.Rejected);
@@ -312,7 +312,7 @@ describe("expire", () => {
     ["settled", disputedJob, 4, CLIENT_CREDITS - 60, 0],
     ["proven", disputedProvenJob, 6, CLIENT_CREDITS, 80],
   ] as const) {
-    it(`ends the dispute of a ${from} job from 24:00:00 on, not a second sooner, for any stranger`, async () => {
+    it(`ends the dispute of a ${from} job from 24:00:00 on, for any stranger`, async () => {
       const { world, escrow, client, stranger } = await freshWorld();
       const job = await enter(world);
       const from24 = job.openedAt + ARBITRATION;

@@ -35,7 +35,7 @@ describe("A worker's proof and its gateway's fail in one block", () => {
   }
 });
 
-it("The answer of a second worker, whose hash the silent first one copies, can be lost to a proof mined before that acknowledgement: a dispute costs the usurper its stake, the client nothing", async () => {
+it("A silent worker that copies the second one's hash loses its stake", async () => {
   const { world, before, job } = await started();
   const { gateway, rival, workerOwner } = world;
   // The first worker never answered, the gateway went on to the rival, whose text the client has.

@@ -43,7 +43,7 @@ describe("Gas", () => {
     });
   }
 
-  it("of the dearest item that a batch can meet, which its floor covers one and a half times", async () => {
+  it("of the dearest item is covered one and a half times by its floor", async () => {
     const world = await freshHostileWorld();
     const worst = await gasOfWorstCase(world);
     for (const [name, gas] of Object.entries(worst)) put(name, 1, gas);

@@ -25,7 +25,7 @@ const pausing = (world: World) =>
   [[world.escrow, world.escrow.interface.encodeFunctionData("setPaused", [true])]] as const;
 
 describe("A proposal", () => {
-  it("is announced, voted, queued and executed, each in its time and not a second sooner", async () => {
+  it("is announced, voted, queued and executed, each to the second", async () => {
     const { world, governor, escrow, owner, stranger } = await freshGovernedWorld();
     const proposal = await proposalOf(world, pausing(world), "pause");
     const state = () => governor.state(proposal.id);
@@ -179,7 +179,7 @@ it("The timelock takes orders from the governor alone", async () => {
 // What only governance can do is done through the deployed governor and timelock, for real, and within its bounds.
 
 describe("A vote", () => {
-  it("admits operators, sets the cap of compensations, appoints arbiters, names treasury and guardian and lists models, all in one decision", async () => {
+  it("makes every kind of change in one decision", async () => {
     const world = await freshGovernedWorld();
     const { escrow, panel, catalog, registry, treasury, token, client, stranger, others } = world;
     const newcomer = others[0] as HardhatEthersSigner;
@@ -244,7 +244,7 @@ async function proposed(world: World): Promise<bigint> {
   return proposal.id;
 }
 
-it("Votes count as of the snapshot: what is bought later does not, what is sold later does", async () => {
+it("Votes count as of the snapshot, whatever is bought or sold later", async () => {
   const { world, svc, governor, owner, stranger, client } = await freshGovernedWorld();
   await svc.connect(owner).transfer(client.address, AMOUNT);
   for (const holder of [client, stranger]) await svc.connect(holder).delegate(holder.address);

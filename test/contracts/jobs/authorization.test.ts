@@ -179,7 +179,7 @@ describe("lockAuthorized", () => {
     await expectRevert(refused, "Job_NotAuthorized", wallet, `0x${"0".repeat(40)}`, AUTHORIZATION_KEY.address);
   });
 
-  it("needs the wallet's key: no other key, no signature of another escrow, none that is malformed", async () => {
+  it("needs the wallet's key, this escrow and a well-formed signature", async () => {
     const [second, world] = [await freshWorldWithoutReserve(), await freshAuthorizedWorld()];
     const { worker } = world;
     const key = signingKey("not the client's");
@@ -286,7 +286,7 @@ describe("lockAuthorized", () => {
     expect((await escrow.jobOf(job.id)).credits).to.equal(80);
   });
 
-  it("keeps the rules of every lock: limits, freeze, balance, job limit, pause, stop, model", async () => {
+  it("keeps every rule of locks: limits, freeze, balance, pause, stop, model", async () => {
     const { world, escrow, client, guardian, catalog } = await freshAuthorizedWorld();
     const mine = escrow.connect(client);
     await mine.setLimits(true, 79, false);
@@ -309,7 +309,7 @@ describe("lockAuthorized", () => {
   });
 });
 
-it("Operator and worker together take at most the credits that were signed for, whatever they claim and however often they try", async () => {
+it("Operator and worker together take at most the credits that were signed for", async () => {
   const { world, escrow, client, gateway, worker } = await freshAuthorizedWorld();
   const code = escrow.interface;
   const plain = await answerAtOnce(world, 1);

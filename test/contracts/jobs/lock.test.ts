@@ -62,7 +62,7 @@ describe("lock", () => {
     });
   }
 
-  it("locks at most 5,000 credits for one job, so that no ruling can cost the treasury more", async () => {
+  it("locks at most 5,000 credits for one job, which bounds every ruling", async () => {
     const world = await freshWorld();
     await buyCredits(world, world.client, 5_000);
     expect(await world.escrow.JOB_LIMIT()).to.equal(JOB_LIMIT);
@@ -71,7 +71,7 @@ describe("lock", () => {
     expect((await world.escrow.jobOf(job.id)).credits).to.equal(5_000);
   });
 
-  it("is a signer's of the operator that the wallet chose: the operator is kept in the job", async () => {
+  it("belongs to the wallet's chosen operator, which the job keeps", async () => {
     const world = await freshWorld();
     const { escrow, stranger, client, owner, guardian, operatorAdmin, otherGateway, secondGateway } = world;
     for (const gateway of [stranger, client, owner, guardian, operatorAdmin])

@@ -130,7 +130,7 @@ describe("A Completion signed for", () => {
   }
 });
 
-it("An Acknowledgement and an Assignment of one deployment are worth nothing in another", async () => {
+it("Signatures of one deployment are worth nothing in another", async () => {
   const [second, first] = [await freshWorldWithoutReserve(), await freshWorld()];
   const job = await lockJob(second);
   const [assignment, byGateway, byWorker] = await acknowledgement(second, job);

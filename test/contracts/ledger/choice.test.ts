@@ -25,7 +25,7 @@ describe("A deposit", () => {
     expect(await chosenBy(world, world.client)).to.equal(OPERATOR);
   });
 
-  it("that names none changes nothing, and a first one leaves the wallet without an operator", async () => {
+  it("that names none changes nothing, and leaves a new wallet without one", async () => {
     const { world, escrow, client, stranger } = await freshWorld();
     for (const [wallet, chosen] of [
       [client, OPERATOR],
@@ -122,14 +122,14 @@ describe("A gateway and a worker that empty any wallet in one transaction", () =
     expect(await token.balanceOf(worker.payout)).to.equal(0);
   });
 
-  it("get all that a wallet holds that chose the operator and set no limit: whom it trusts, it trusts whole", async () => {
+  it("get all of a wallet that chose the operator and set no limit", async () => {
     const { world, escrow, client, gateway } = await freshWorld();
     const { failures } = await executeBatch(world, gateway, await answerAtOnce(world, 2));
     expect(failures).to.deep.equal([]);
     expect((await escrow.accountOf(client.address)).free).to.equal(0);
   });
 
-  it("can still be disputed by the emptied wallet, pause or not: the bond comes from its stablecoin", async () => {
+  it("can still be disputed by the emptied wallet with a bond of stablecoin", async () => {
     const { world, escrow, client, gateway, guardian, token } = await freshWorld();
     const job = await settledJob(world);
     await executeBatch(world, gateway, await answerAtOnce(world, 2, 4_970));

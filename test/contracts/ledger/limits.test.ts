@@ -82,7 +82,7 @@ describe("The daily limit", () => {
     await expectRevert(sendLock(world, FORTY), "Limits_DailyLimitReached");
   });
 
-  it("gets back what a job of the day returns: all of a failed one, the difference of a settled one", async () => {
+  it("gets back what a job of the same day returns", async () => {
     const { world, escrow, client, gateway } = await freshWorld();
     await nextBlockAt((await midnight()) + 3_600);
     await escrow.connect(client).setLimits(true, 160, false);
@@ -111,7 +111,7 @@ describe("The daily limit", () => {
   });
 });
 
-it("The freeze switch refuses every signer at once, whatever the limit, and lets go again", async () => {
+it("The freeze switch refuses every signer at once, and lets go again", async () => {
   const { world, escrow, client, secondGateway } = await freshWorld();
   await escrow.connect(client).setLimits(true, 1_000, true);
   for (const gateway of [world.gateway, secondGateway])

@@ -55,7 +55,7 @@ describe("fundReserve", () => {
     await expectRevert(escrow.connect(stranger).fundReserve(OPERATOR, 1), "Ledger_InexactTransfer", UNITS - 1n, UNITS);
   });
 
-  it("never lets reserve and held bonds together outgrow 40 bits: a bond always finds room to return", async () => {
+  it("never lets reserve and bonds outgrow 40 bits: a bond can always return", async () => {
     const { world, escrow, operatorAdmin } = await freshWorld();
     const job = await disputedProvenJob(world);
     const most = 2n ** 40n - 1n - BigInt(RESERVE_CREDITS);

@@ -17,7 +17,7 @@ async function asEscrow(world: World) {
 }
 
 describe("A slash", () => {
-  it("takes the stake of the job's worker and of nobody else, and sends it to the treasury", async () => {
+  it("takes the stake of the job's worker alone, and sends it to the treasury", async () => {
     const { world, registry, svc, treasury, worker, rival } = await freshWorld();
     const job = await acknowledgedJob(world);
     const slashing = (await asEscrow(world)).slash(job.id, true);
@@ -73,7 +73,7 @@ describe("A slash", () => {
     ["rise", MINIMUM],
     ["fall", 1n],
   ] as const) {
-    it(`takes the amount in force when the job was locked: a second before a ${name} and at it`, async () => {
+    it(`takes the amount in force at the lock, a second before a ${name} and at it`, async () => {
       const { world, registry, worker } = await freshWorld();
       await topUp(world, MINIMUM);
       const at = (await now()) + 1;
@@ -114,7 +114,7 @@ describe("A slash", () => {
     [SLASH, true],
     [SLASH - 1n, false],
   ] as const) {
-    it(`leaves ${active ? "at" : "out of"} work who stands ${active ? "at" : "a millionth below"} the minimum then`, async () => {
+    it(`leaves ${active ? "at" : "out of"} work who is ${active ? "at" : "below"} the minimum`, async () => {
       const { world, registry, worker } = await freshWorld();
       await topUp(world, added);
       await (await asEscrow(world)).slash((await acknowledgedJob(world)).id, false);

@@ -57,7 +57,7 @@ describe("Stake", () => {
     expect([...(await registry.workerAt(worker.id)).models]).to.deep.equal(before.slice(1));
   });
 
-  it("is out of work from the start of unbonding, and pays out 172,800 s later, not a second sooner", async () => {
+  it("is out of work while it unbonds, and is paid out after 172,800 s", async () => {
     const { registry, worker, workerOwner, svc, stranger } = await freshWorld();
     const signer = worker.key.address;
     const mine = registry.connect(workerOwner);
@@ -272,7 +272,7 @@ const withdraw = (world: World) =>
   world.registry.connect(world.workerOwner).withdrawStake(world.worker.key.address, world.workerOwner.address);
 
 describe("A worker that unbonds ahead of a slash", () => {
-  it("loses the slash out of its unbonding stake and gets the rest at its time, to the second", async () => {
+  it("loses the slash from its unbonding stake, and gets the rest in its time", async () => {
     const { world, registry, svc, worker, workerOwner } = await freshWorld();
     const job = await settledJob(world);
     const started = (await now()) + 1;
@@ -289,7 +289,7 @@ describe("A worker that unbonds ahead of a slash", () => {
     await expectTokens(withdraw(world), svc, workerOwner, (MINIMUM - SLASH) * STAKE_UNIT);
   });
 
-  it("with nothing left after the slashes is released without a payment, and can start anew", async () => {
+  it("with nothing left after slashes is released, and can start anew", async () => {
     const { world, registry, svc, worker, workerOwner } = await freshWorld();
     await stakeTermsInForce(world, MINIMUM, MINIMUM);
     const job = await settledJob(world);
@@ -302,7 +302,7 @@ describe("A worker that unbonds ahead of a slash", () => {
     await expectRevert(refused, "Registry_NoStake", worker.key.address);
   });
 
-  it("cannot leave, and no new terms of stake arrive, before the last slashable second even where unbonding is as short as it can be", async () => {
+  it("cannot leave, nor terms change, before the last second of a slash", async () => {
     const world = await freshly(tightWorld);
     const { escrow, registry, worker, workerOwner, gateway, stranger, client, arbiters } = world;
     // Lock, acknowledgement and unbonding in one block: the earliest second in which a job holder can start to leave.

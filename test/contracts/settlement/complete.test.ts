@@ -132,7 +132,7 @@ describe("What complete checks", () => {
       .withArgs(job.id, otherGateway.address);
   });
 
-  it("from Locked needs an eligible worker; from Acknowledged one that has unbonded is still paid", async () => {
+  it("needs an eligible worker from Locked, and pays an unbonded one afterwards", async () => {
     const { world, escrow, registry, workerOwner, worker } = await freshWorld();
     const foreign = await registerWorker(world, "hosts nothing", { models: [] });
     const job = await lockJob(world);
@@ -171,7 +171,7 @@ const ways: [
 
 for (const [name, make, send] of ways) {
   describe(`Time bounds of ${name}`, () => {
-    it("refuses an answer finished a second before the lock and takes one of the same second", async () => {
+    it("refuses an answer dated before the lock's second and takes one of it", async () => {
       const world = await freshWorld();
       const job = await make(world);
       const refused = send(world, job, job.lockedAt - 1);

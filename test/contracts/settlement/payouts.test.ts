@@ -111,7 +111,7 @@ describe("claimTo", () => {
     return { ...world, payee };
   }
 
-  it("pays the caller's own deferred payout to whom it names: the way out of a blocked address", async () => {
+  it("pays the caller's deferred payout to any address it names", async () => {
     const { escrow, hostile, payee, client } = await withBlockedPayee();
     await expectRevert(escrow.claim(payee.address), "Ledger_PayoutRefused", payee.address, PAID);
     const claiming = escrow.connect(payee).claimTo(client.address);
@@ -169,7 +169,7 @@ async function firstCallGas(hash: string): Promise<number> {
   return Number(inner?.gas);
 }
 
-it("The gas of a caught transfer is all of it at the least gas with which a claim goes through; with one unit less, the claim is refused by name", async () => {
+it("A claim goes through with its least gas, and not with one unit less", async () => {
   const { world, escrow, hostile, worker, stranger } = await freshHostileWorld();
   await hostile.setBehaviour(worker.payout, Behaviour.Revert);
   await sendComplete(world, await lockJob(world));

@@ -43,7 +43,7 @@ const failing = (checks: readonly Check[]) =>
   checks.filter(({ holds }) => !holds).map(({ id, says }) => `${id}: ${says}`);
 
 describe("an honest chain", () => {
-  it("holds in every respect, job by job: in the log, and as a reader finds it on the node", async () => {
+  it("holds for every job, in the log and on the node", async () => {
     const { escrow } = log.addresses;
     const reader = await EvidenceReader.begin(await Node.open({ rpcUrl: chain.url, escrow, span: 10_000n }));
     const statuses: Record<string, [status: string, open: boolean]> = {};
@@ -67,7 +67,7 @@ describe("an honest chain", () => {
     expect(failing(checks)).toEqual([]);
   });
 
-  it("is read the same with the block of a job's lock told beforehand, and with a wrong one", async () => {
+  it("is the same with the block of a job's lock given, or a wrong one", async () => {
     const { escrow } = log.addresses;
     const reader = await EvidenceReader.begin(await Node.open({ rpcUrl: chain.url, escrow }));
     const looked = await reader.job(story.authorized, null);

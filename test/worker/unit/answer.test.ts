@@ -139,7 +139,7 @@ describe("an answer whose time is over", () => {
     expect(answer.digest()).toBe(answerHash(answer.text()));
   });
 
-  it("is empty where the model wrote newlines only, and its gateway was told that the model is at work", async () => {
+  it("is empty if the model wrote newlines only, and was seen working", async () => {
     const cut = new AbortController();
     const sent: string[] = [];
     const drained = new Generation(stuck("\n", "\n\n", "\r\n"), request).drain(

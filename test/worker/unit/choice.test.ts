@@ -35,7 +35,7 @@ describe("clients that ask one after the other", () => {
     for (const name of ["a", "b", "c"] as const) expect(jobs[name]).toBeGreaterThan(30);
   });
 
-  it("come back to a worker whose very first answer was slow, as that of a new process is", () => {
+  it("come back to a worker whose first answer was slow", () => {
     const started = worker(900);
     serve({ started }, 1, 1_000);
     started.ms = 20;

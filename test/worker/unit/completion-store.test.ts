@@ -56,7 +56,7 @@ it("lets a job be taken once, also by two offers at once and after a restart", a
   expect(await store.take(jobId(3))).toBe(true);
 });
 
-it("shows no answer to who has the disk without the key; the worker reads it again, and settles what another key wrote", async () => {
+it("hides answers without the key, and settles what another key wrote", async () => {
   await store.save(record(1, "nobody else's business"));
   await store.close();
   const disk = readdirSync(join(folder, "jobs")).map((file) => readFileSync(join(folder, "jobs", file)));
@@ -119,7 +119,7 @@ describe("the answers counted without a worker", () => {
     expect(await countStored(folder)).toEqual({ count: null, unknown: expect.stringContaining("another process") });
   });
 
-  it("are not counted by another user, whose files the worker could not read at its next start", async () => {
+  it("are not written by another user, whose files it could not read", async () => {
     await store.save(record(1, "answer"));
     await store.close();
     const files = () => readdirSync(join(folder, "jobs")).sort();
@@ -155,7 +155,7 @@ it("is nobody else's to read, and of one process at a time", async () => {
   await expect(CompletionStore.open(folder, { cipher, log })).rejects.toThrow(/another process has it open/);
 });
 
-it("refuses a second Completion of a job, at once or after a restart, and takes the same one again", async () => {
+it("refuses a second Completion of a job, also after a restart", async () => {
   const other = { ...record(1, "other"), completion: { ...record(1, "").completion, completionTokens: 3 } };
   await store.save(record(1, "first"));
   await expect(store.save(other)).rejects.toThrow(/another completion/);

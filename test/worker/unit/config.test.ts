@@ -37,7 +37,7 @@ describe("configuration of a worker", () => {
     expect([...config.models.keys()]).toEqual(["c"]);
   });
 
-  it("declares what its model server can do: for all models, for one, and nothing where nobody says so", () => {
+  it("declares what its model server can do, for all models or for one", () => {
     const abilities = (change: object) =>
       Object.fromEntries(readConfig([], { ...env, WORKER_BACKEND: "http://gpu:8000/v1", ...change }).abilities);
     expect(abilities({})).toEqual({ a: [], b: [] });

@@ -6,7 +6,7 @@ import { addressOf, decryptKey, encryptKey, parseKeystore } from "../../../worke
 const PASSPHRASE = "correct horse battery staple é";
 
 describe("the encrypted key", () => {
-  it("is opened by its passphrase and by no other, and holds the key nowhere in the open", async () => {
+  it("is opened by its passphrase alone, and shows the key nowhere", async () => {
     const key = generatePrivateKey();
     const keystore = await encryptKey(key, PASSPHRASE);
     expect(JSON.stringify(keystore)).not.toContain(key.slice(2));
@@ -25,7 +25,7 @@ describe("the encrypted key", () => {
     expect(await decryptKey(parseKeystore(theirs, "k"), PASSPHRASE)).toBe(key);
   });
 
-  it("that is damaged, or would take a machine's memory, is refused with its file's name", async () => {
+  it("that is damaged or too costly is refused with its file's name", async () => {
     const good = await encryptKey(generatePrivateKey(), PASSPHRASE);
     const greedy = { ...good, crypto: { ...good.crypto, kdfparams: { ...good.crypto.kdfparams, n: 2 ** 30 } } };
     for (const text of ["{", "{}", JSON.stringify(greedy)]) {

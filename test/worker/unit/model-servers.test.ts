@@ -83,7 +83,7 @@ describe("a model server", () => {
     });
   });
 
-  it("that is Ollama tells parameters, and the context that a model is loaded with or set to", async () => {
+  it("that is Ollama tells parameters and the context of a model", async () => {
     const shown: Record<string, object> = {
       "llama3.2:latest": {
         parameters: 'num_keep                       24\nstop                           "<|eot_id|>"',
@@ -164,7 +164,7 @@ describe("a model server", () => {
   });
 });
 
-it("model servers are looked for on this machine alone, and never where that is forbidden", async () => {
+it("looks for model servers on this machine alone, unless forbidden", async () => {
   const places = "Ollama on port 11434, llama-server on port 8080, vLLM on port 8000, LM Studio on port 1234";
   expect(NONE_ANSWERS).toContain(places);
   for (const { url } of await findModelServers()) expect(new URL(url).hostname).toBe("127.0.0.1");

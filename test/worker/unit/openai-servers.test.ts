@@ -789,7 +789,7 @@ describe("a model server that counts on request", () => {
     expect(asked).toEqual([]);
   });
 
-  it("that shortens conversations by itself is not sent one that it does not hold: Ollama", async () => {
+  it("that shortens conversations (Ollama) is sent none beyond its window", async () => {
     let context_length = window;
     paths = {
       "/v1/models": models({ owned_by: "library" }),

@@ -60,7 +60,7 @@ const step = (open: OpenJob, job: Partial<ChainJob>, after: number, selfSettleAf
 };
 
 describe("what a worker does about a job", () => {
-  it("not yet acknowledged: relays its acknowledgement shortly before it is too late, and not after", () => {
+  it("relays an acknowledgement shortly before it is too late", () => {
     expect(step(running, {}, 1)).toEqual({ do: "wait", until: LOCKED_AT + 16 });
     expect(step(running, {}, 25)).toEqual({ do: "wait", until: LOCKED_AT + 35 });
     expect(step(running, {}, 35)).toEqual({ do: "send", calls: ["acknowledge"], before: LOCKED_AT + 40 });

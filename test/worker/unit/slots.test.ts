@@ -95,7 +95,7 @@ describe("a worker's places", () => {
     expect(slots.limit).toBe(8);
   });
 
-  it("are not fewer because the server is full with others' requests, or loads its model", async () => {
+  it("are not fewer because others fill the server, or it loads a model", async () => {
     const slots = new Slots(8, 64);
     const { server, job, settle } = world(slots, 0);
     void job();
@@ -121,7 +121,7 @@ describe("a worker's places", () => {
     expect([slots.running, slots.waiting]).toEqual([0, 0]);
   });
 
-  it("leave no listener on a job's signal, neither after a wait for a slot nor for the model server", async () => {
+  it("leave no listener on a job's signal", async () => {
     const slots = new Slots(1, 1);
     const { server, ends, outcomes, job, settle } = world(slots, 0);
     const over = new AbortController();

@@ -128,7 +128,7 @@ describe("the gateway's connection to workers", () => {
     expect(await probe()).toEqual({ status: "ok", worker: "0x11", capacity: undefined, demo: false });
   });
 
-  it("takes the probe of a worker for what its own process says, and of one of another version what it needs", async () => {
+  it("takes a worker's probe as its process says it, old versions included", async () => {
     const says = {
       status: "draining",
       worker: `0x${"11".repeat(20)}`,

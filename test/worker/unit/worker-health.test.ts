@@ -81,7 +81,7 @@ describe("a worker that is absent", () => {
 });
 
 describe("a worker", () => {
-  it("whose model failed the gateway's test is offered no job of it until a test finds it sound", () => {
+  it("whose model failed the gateway's test gets no job until it passes", () => {
     const health = healthy();
     health.tested(MODEL, false);
     expect([health.isOffered(MODEL, NOW + 3_600_000), health.isOffered(2, NOW)]).toEqual([false, true]);
@@ -167,7 +167,7 @@ describe("the free places of a worker", () => {
     expect(health.free(NOW, SOON_MS)).toBe(16 - 1 - 4);
   });
 
-  it("are none for a while after it refused a job for want of room, longer each time in a row", () => {
+  it("are none for a while after a refusal for want of room", () => {
     const health = announcing(8, 8);
     const pauses: (number | null)[] = [];
     for (let time = 0, now = NOW; time < 8; time++, now += 60_000) {

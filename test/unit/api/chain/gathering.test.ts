@@ -1,0 +1,52 @@
+import { describe, expect, it } from "vitest";
+import { AT_ONCE, Gathering, MAX_IN_FLIGHT } from "../../../../api/chain/queue.ts";
+
+/** How long an operation that was just queued gathers while `AT_ONCE` transactions are in flight, after these confirmation times. */
+const gathered = (...confirmations: number[]): number => {
+  const gathering = new Gathering();
+  for (const ms of confirmations) gathering.observe(ms);
+  return gathering.wait({ inFlight: AT_ONCE, oldestMs: 10_000, queuedMs: 0 });
+};
+
+describe("how long operations gather", () => {
+  it("is 20 ms before anything is known, and on a chain that mines at once", () => {
+    expect(gathered()).toBe(20);
+    expect(gathered(6, 4, 9)).toBe(20);
+  });
+
+  it("lets the transactions in flight last until the next block", () => {
+    const others = MAX_IN_FLIGHT - AT_ONCE;
+    expect(gathered(300) * others).toBeCloseTo(300);
+    expect(gathered(2_000) * others).toBeCloseTo(2_000);
+  });
+
+  it("remembers the longest time for a while", () => {
+    expect(gathered(1_000, 50)).toBeGreaterThan(140);
+    expect(gathered(1_000, ...Array(40).fill(10))).toBe(20);
+  });
+
+  it("is bounded, however long a stuck transaction took", () => {
+    expect(gathered(3_600_000)).toBe(1_500);
+  });
+
+  it("is zero until the only transaction in flight is 20 ms old", () => {
+    const gathering = new Gathering();
+    expect(gathering.wait({ inFlight: 0, oldestMs: 0, queuedMs: 0 })).toBe(0);
+    expect(gathering.wait({ inFlight: 1, oldestMs: 19, queuedMs: 0 })).toBe(1);
+    expect(gathering.wait({ inFlight: 1, oldestMs: 20, queuedMs: 0 })).toBe(0);
+  });
+
+  it.each([
+    [1, 0],
+    [2, 10],
+    [9, 45],
+    [10, 50],
+    [128, 50],
+  ])("spaces batches by the size of the last one: %i operations, %i ms", (items, ms) => {
+    const gathering = new Gathering();
+    gathering.left(items, 1_000);
+    const idle = { inFlight: 0, oldestMs: 0, queuedMs: 0 };
+    expect(gathering.wait(idle, 1_000)).toBe(ms);
+    expect(gathering.wait(idle, 1_000 + ms)).toBe(0);
+  });
+});

@@ -1,0 +1,26 @@
+/** The chain's newest block, as a slow node tells it. */
+import { pino } from "pino";
+import { expect, it } from "vitest";
+import { Head, type Rpc } from "../../../../api/chain/rpc.ts";
+
+const block = (number: number) => ({
+  number: `0x${number.toString(16)}`,
+  hash: "0x",
+  timestamp: `0x${number.toString(16)}`,
+});
+
+it("a late answer to an earlier question does not take it back; six later answers do", async () => {
+  const answers = Array.from({ length: 8 }).map(() => Promise.withResolvers<unknown>());
+  const asked = answers.values();
+  const rpc = { request: () => asked.next().value?.promise } as unknown as Rpc;
+  const head = new Head(rpc, pino({ level: "silent" }));
+  const [first, second] = [head.refresh(), head.refresh()];
+  answers[1]?.resolve(block(101));
+  expect((await second).number).toBe(101);
+  answers[0]?.resolve(block(100));
+  expect((await first).number).toBe(101);
+  // A reorganisation: one node behind the address may be some blocks late, six answers in a row are not.
+  for (const answer of answers.slice(2)) answer.resolve(block(99));
+  for (let look = 1; look < 6; look++) expect((await head.refresh()).number).toBe(101);
+  expect((await head.refresh()).number).toBe(99);
+});

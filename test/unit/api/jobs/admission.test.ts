@@ -1,0 +1,157 @@
+/** What is looked at before credits are locked, and in which order. */
+import { expect, it } from "vitest";
+import type { Directory, Model } from "../../../../api/chain/directory.ts";
+import {
+  admit,
+  lockError,
+  type PlannedJob,
+  planJob,
+  type RequestAuthorization,
+} from "../../../../api/jobs/admission.ts";
+import type { JobContext } from "../../../../api/jobs/context.ts";
+import { TokenizerBusy } from "../../../../api/jobs/tokens.ts";
+import { newJobId } from "../../../../protocol/job-id.ts";
+
+const model = { id: "m", number: 1, tier: "lite", creditsPerRequest: 8, creditsPer1kTokens: 4, contextWindow: 32_768 };
+
+/** A client that stays. */
+const STAYS = new AbortController().signal;
+
+/** A wallet with so many credits asks about a text that must be counted. */
+function ask(
+  free: number,
+  { maxTokens = 100, count = async () => 1_000, inTime = null as number | null, pauseMs = 0 } = {},
+) {
+  const counted: string[] = [];
+  const context = {
+    operator: { id: 1, mayNotLock: null },
+    head: { time: 1_800_000_000 },
+    pauses: { take: () => pauseMs },
+    workers: { capable: () => [{}], isDeclared: () => true, mostTokens: () => inTime, largestWindow: () => null },
+    times: { completion: 120 },
+    balances: {
+      current: async () => ({ free }),
+      read: async () => ({ free }),
+      terms: () => ({ operator: 1, authorized: false, frozen: false, dailyLimit: null }),
+    },
+    tokens: {
+      count: (wallet: string) => {
+        counted.push(wallet);
+        return count();
+      },
+    },
+  } as unknown as JobContext;
+  const request = { messages: [{ role: "user" as const, content: "x".repeat(100_000) }] };
+  const plan: PlannedJob = {
+    wallet: "0x01",
+    model: model as unknown as Model,
+    maxTokens,
+    request,
+    authorization: null,
+  };
+  return { counted, admitted: admit(context, plan, STAYS) };
+}
+
+it("counts no token for a wallet that cannot pay the least price", async () => {
+  const { counted, admitted } = ask(7);
+  await expect(admitted).rejects.toMatchObject({
+    code: "insufficient_credits",
+    details: { credits_remaining: 7, credits_required: 8 },
+  });
+  expect(counted).toEqual([]);
+});
+
+it("looks at the whole price once the text is counted", async () => {
+  const { counted, admitted } = ask(8, { maxTokens: 10_000 });
+  await expect(admitted).rejects.toMatchObject({ code: "insufficient_credits", details: { credits_required: 40 } });
+  expect(counted).toEqual(["0x01"]);
+});
+
+it("admits what fits and can be paid", async () => {
+  await expect(ask(8).admitted).resolves.toMatchObject({ request: { max_tokens: 100 }, credits: 8 });
+});
+
+it.each([
+  [1_500, 1_500, 8],
+  [1_501, 1_500, 8],
+  [5_000, null, 20],
+])("locks no credits for more than fits the job's time: %i tokens, %s", async (maxTokens, inTime, credits) => {
+  await expect(ask(100, { maxTokens, inTime }).admitted).resolves.toMatchObject({
+    request: { max_tokens: inTime ?? maxTokens },
+    credits,
+  });
+});
+
+it.each([
+  ["2,000 output tokens where nobody names a number", undefined, undefined, 2_000],
+  ["the body's number", 30_000, undefined, 30_000],
+  ["the authorized number where the body names none and it is below 2,000", undefined, 1_000, 1_000],
+  ["2,000 where the body names none and more are authorized", undefined, 5_000, 2_000],
+  ["the body's number, whatever is authorized", 3_000, 5_000, 3_000],
+])("plans %s", (_, maxTokens, authorized, planned) => {
+  const directory = { model: () => model } as unknown as Directory;
+  const authorization = authorized === undefined ? null : { signed: { maxTokens: authorized } };
+  const body = { model: "m", maxTokens, request: { messages: [] } };
+  expect(planJob(directory, "0x01", body, authorization as RequestAuthorization | null).maxTokens).toBe(planned);
+});
+
+it("refuses a text that is too long", async () => {
+  await expect(ask(8, { count: async () => 32_769 }).admitted).rejects.toMatchObject({
+    code: "context_length_exceeded",
+  });
+});
+
+it.each([
+  [0, {}],
+  [1, { code: "service_unavailable", details: { retry_after: 1 } }],
+  [1_001, { code: "service_unavailable", details: { retry_after: 2 } }],
+])("says when a wallet whose requests failed has its next turn: %i ms", async (pauseMs, refusal) => {
+  expect(await ask(8, { pauseMs }).admitted.catch((error) => error)).toMatchObject(refusal);
+});
+
+it("says when to come back while too many texts wait to be counted", async () => {
+  const count = () => Promise.reject(new TokenizerBusy());
+  await expect(ask(8, { count }).admitted).rejects.toMatchObject({
+    code: "service_unavailable",
+    details: { retry_after: 5 },
+  });
+});
+
+it.each([
+  ["a host is there, and no worker has ever offered it", 1, [], "invalid_request"],
+  ["a host is there, and the worker that offers it is away", 1, ["json_object"], "no_workers_available"],
+  ["no host is there", 0, [], "no_workers_available"],
+])("refuses a form of the answer before anything else where %s", async (_where, hosts, declared, code) => {
+  const workers = {
+    hosts: () => Array(hosts).fill({}),
+    isDeclared: (_model: number, needs: string[]) => needs.every((need) => declared.includes(need)),
+    modelsWith: () => [],
+    capable: () => [],
+  };
+  const context = { operator: { id: 1, mayNotLock: null }, workers } as unknown as JobContext;
+  const request = { messages: [], response_format: { type: "json_object" as const } };
+  const plan = { wallet: "0x01", model: model as unknown as Model, maxTokens: 100, request, authorization: null };
+  await expect(admit(context, plan as PlannedJob, STAYS)).rejects.toMatchObject({ code });
+});
+
+it.each<[string, unknown[], string, object?]>([
+  ["Ledger_InsufficientCredits", [3], "insufficient_credits", { credits_remaining: 3, credits_required: 8 }],
+  ["Ledger_UnknownAccount", [], "insufficient_credits", { credits_remaining: 0, credits_required: 8 }],
+  ["Limits_Frozen", [], "spending_frozen"],
+  ["Limits_DailyLimitReached", [8, 14], "daily_limit_reached", { spent_today: 8, daily_limit: 14 }],
+  ["Job_OperatorNotChosen", [0], "operator_not_chosen", { operator: 1, chosen_operator: null }],
+  ["Job_OperatorNotChosen", [2], "operator_not_chosen", { operator: 1, chosen_operator: 2 }],
+  ["Job_MayNotLock", [], "service_unavailable"],
+  ["Job_AuthorizationRequired", [], "authorization_required"],
+  ["Job_NotAuthorized", ["0x01", "0x02"], "authorization_invalid"],
+  ["Job_ModelNotActive", [], "model_not_found"],
+  ["Ledger_Paused", [], "service_unavailable"],
+  ["Job_LockExpired", [], "service_unavailable"],
+  ["Job_WrongState", [], "service_unavailable"],
+])("says what the contract refused, as if it had been known: %s %j is %s", (name, args, code, details = {}) => {
+  const context = { operator: { id: 1, mayNotLock: null } } as unknown as JobContext;
+  const job = { jobId: newJobId(), model: model as unknown as Model, credits: 8, authorization: null };
+  const error = lockError(context, job, { name, args: ["0x01", ...args] });
+  expect(error.code).toBe(code);
+  expect(error.details ?? {}).toMatchObject(details);
+});

@@ -1,0 +1,325 @@
+/** How workers are asked one after the other, and what stays of it when the gateway itself fails. */
+
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, it, vi } from "vitest";
+import { Answer } from "../../../../api/jobs/answer.ts";
+import { type AttemptInput, runAttempt } from "../../../../api/jobs/attempt.ts";
+import type { JobContext } from "../../../../api/jobs/context.ts";
+import { type DispatchEvents, WorkerFailure } from "../../../../api/jobs/worker-client.ts";
+import type { Dispatch } from "../../../../protocol/dispatch.ts";
+import { newJobId } from "../../../../protocol/job-id.ts";
+import { fakeGateway, MODEL as model, placeAt, rowsInMemory, TIMES } from "../../../support/fake-gateway.ts";
+import { runJob, type SigningWorker, signingWorker } from "../../support/jobs.ts";
+
+const request = { messages: [], max_tokens: 100 };
+const jobId = newJobId();
+
+/** A gateway with so many workers, all of which refuse; and what it told them, and of them. */
+function gateway(failure = new WorkerFailure("draining", "no", false), most = Number.POSITIVE_INFINITY) {
+  const asked: number[] = [];
+  const reports: string[] = [];
+  let outstanding = 0;
+  const dispatched = () => {
+    outstanding += 1;
+    const end = () => {
+      outstanding -= 1;
+    };
+    return { taken: () => {}, firstToken: () => {}, end };
+  };
+  const context = fakeGateway({
+    choose: ({ size }) => (size < most ? { signer: `0x${size.toString(16).padStart(40, "0")}` } : undefined),
+    dispatched,
+    workers: {
+      report: (_worker: string, { code }: { code: string }) => void reports.push(code),
+    },
+    client: {
+      dispatch: async (_endpoint: string, { assignment }: { assignment: { attempt: number } }) => {
+        asked.push(assignment.attempt);
+        throw failure;
+      },
+    },
+  });
+  return { context, asked, reports, dispatched, outstanding: () => outstanding };
+}
+
+/** One attempt at a worker of this context; its answer. */
+function attempt(context: object, number = 1, signal = new AbortController().signal, more: Partial<AttemptInput> = {}) {
+  const answer = new Answer();
+  const place = placeAt({ signer: `0x${"11".repeat(20)}` });
+  const input = { jobId, attempt: number, place, model, request, answer };
+  const rest = {
+    signal,
+    unwanted: new AbortController().signal,
+    onFirstToken() {},
+    settleBefore: 0,
+    hasAlternative: () => true,
+    ...more,
+  };
+  return { answer, result: runAttempt(context as JobContext, { ...input, ...rest } as unknown as AttemptInput) };
+}
+
+it("a job that could not be signed is neither kept by its worker nor its fault", async () => {
+  const { context, asked, reports, dispatched, outstanding } = gateway();
+  const sign = () => Promise.reject(new Error("no key"));
+  const signless = { ...context, account: { ...context.account, sign } };
+  const place = placeAt({ signer: `0x${"11".repeat(20)}` }, dispatched);
+  await expect(attempt(signless, 1, undefined, { place }).result).rejects.toThrow("no key");
+  expect([outstanding(), asked, reports]).toEqual([0, [], []]);
+});
+
+/** The attempt of a worker that sends these events at once, and a delta after `ms`; a first token may take 100 ms. */
+async function slowly(events: ("acknowledged" | "begun")[], ms: number, hasAlternative = true) {
+  const { context, reports } = gateway();
+  const dispatch = async (_endpoint: string, _body: object, on: DispatchEvents, signal: AbortSignal) => {
+    for (const event of events) on[event]("0x");
+    await new Promise((resolve, reject) => {
+      setTimeout(resolve, ms);
+      signal.addEventListener("abort", () => reject(signal.reason));
+    });
+    on.delta("text");
+    return { completion: { completionTokens: 1 } };
+  };
+  const store = { taken: async () => {} };
+  const quick = { ...context, store, client: { dispatch }, times: { ...context.times, firstToken: 0.1 } };
+  const { ok } = await attempt(quick, 1, undefined, { hasAlternative: () => hasAlternative }).result;
+  return { ok, stalled: reports.includes("stalled") };
+}
+
+it("a worker that took the job and says nothing more has stalled", async () => {
+  expect(await slowly(["acknowledged"], 2_000)).toEqual({ ok: false, stalled: true });
+});
+
+it("a worker that is slow to its first token keeps the job where there is no other", async () => {
+  expect(await slowly(["acknowledged"], 300, false)).toEqual({ ok: true, stalled: false });
+});
+
+it("a model that has written nothing but newlines so far has not", async () => {
+  expect(await slowly(["acknowledged", "begun"], 300)).toEqual({ ok: true, stalled: false });
+});
+
+it("a worker that does not acknowledge before its offer runs out is silent", async () => {
+  const { context, reports } = gateway();
+  const dispatch = (_endpoint: string, _body: object, _on: DispatchEvents, signal: AbortSignal) =>
+    new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+  const hasty = { ...context, client: { dispatch }, times: { ...context.times, acknowledge: 1 } };
+  expect(await attempt(hasty).result).toMatchObject({ ok: false, failure: { code: "silent", offered: true } });
+  expect(reports).toEqual(["silent"]);
+});
+
+it.each([
+  ["is named where it had its share of that time", 0, ["never_finished"]],
+  ["is not where the job was late when the worker got it", 120, []],
+])("a worker that has not finished when the job's time is over %s", async (_what, completion, named) => {
+  const { context, reports } = gateway();
+  const dispatch = () => Promise.reject(new Error("broken off"));
+  const over = { ...context, client: { dispatch }, times: { ...context.times, completion } };
+  const { result } = attempt(over, 1, AbortSignal.abort());
+  expect(await result).toMatchObject({ ok: false, failure: { code: "never_finished" } });
+  expect(reports).toEqual(named);
+});
+
+it("a worker whose acknowledgement is not its own is named, and its answer counts", async () => {
+  const { context, reports } = gateway();
+  const dispatch = async (_endpoint: string, _body: object, on: DispatchEvents) => {
+    on.acknowledged(`0x${"11".repeat(65)}`);
+    on.delta("text");
+    // A job that is over needs no acknowledgement any more: the gateway looks at it while the job runs.
+    await vi.waitFor(() => expect(reports).toEqual(["bad_acknowledgement"]), 10_000);
+    return { completion: { completionTokens: 1 } };
+  };
+  const store = { taken: async () => {} };
+  expect(await attempt({ ...context, store, client: { dispatch } }).result).toMatchObject({ ok: true });
+});
+
+it.each([
+  ["to blame where the chain shows the job open", false, ["not_locked"]],
+  ["right where an earlier worker has proven an answer", true, []],
+])("a worker that finds the job closed is %s", async (_what, isClosed, blamed) => {
+  const { context, reports } = gateway();
+  const dispatch = () => Promise.reject(new WorkerFailure("not_locked", "no job open", false));
+  const seeing = { ...context, client: { dispatch }, isClosedToWorkers: async () => isClosed };
+  expect(await attempt(seeing, 2).result).toMatchObject({ ok: false });
+  expect(reports).toEqual(blamed);
+});
+
+describe("a worker that has no room for a job after all", () => {
+  /** Runs a job at a gateway whose places are at these workers, one after the other; all but the last offer are refused as `busy`. */
+  async function run(...workers: string[]) {
+    const [offers, excluded]: [string[], string[][]] = [[], []];
+    const noted: object[] = [];
+    const time = Math.floor(Date.now() / 1000);
+    const keys = new Map(["a", "b"].map((name, at) => [name, signingWorker(at + 1)]));
+    const places = workers.map((name) => keys.get(name) as SigningWorker);
+    const { store, rows } = rowsInMemory(async (step, change) => void (step === "taken" && noted.push(change)));
+    const context = fakeGateway({
+      time,
+      choose: (without) => {
+        excluded.push([...without]);
+        return places[offers.length];
+      },
+      store,
+      rows,
+      client: {
+        dispatch: async (endpoint: string, { assignment }: Dispatch, events: DispatchEvents) => {
+          const worker = places.find((one) => one.endpoint === endpoint) as SigningWorker;
+          const name = [...keys].find(([, one]) => one === worker)?.[0];
+          offers.push(`${name}${assignment.attempt}`);
+          if (offers.length < places.length) throw new WorkerFailure("busy", "full", false);
+          events.acknowledged(await worker.acknowledge(assignment.jobId, assignment.attempt));
+          events.delta("Hi");
+          return worker.complete(assignment.jobId, "Hi", { completedAt: time, completionTokens: 1 });
+        },
+      },
+    });
+    await runJob(context).completed;
+    return { offers, excluded, noted };
+  }
+
+  it("gets it again as the same attempt, without a new acknowledgement", async () => {
+    const { offers, excluded, noted } = await run("a", "a", "a");
+    expect(offers).toEqual(["a1", "a1", "a1"]);
+    expect(excluded).toEqual([[], [], []]);
+    expect(noted).toEqual([]);
+  });
+
+  it("stays one that may get it, and the next worker's is a later attempt", async () => {
+    const { offers, noted } = await run("a", "b", "b", "a");
+    expect(offers).toEqual(["a1", "b2", "b2", "a3"]);
+    expect(noted).toMatchObject([{ attempt: 2 }, { attempt: 3 }, { attempt: 3, acknowledged: true }]);
+  });
+});
+
+it("a locked job that finds no place before its time is over is refunded", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout"] });
+  try {
+    const again = (_wanted: object, _excluded: object, signal: AbortSignal) =>
+      new Promise((resolve) => signal.addEventListener("abort", () => resolve(null)));
+    const told = runJob(fakeGateway({ queue: { again } })).completed.catch((error) => error);
+    await vi.advanceTimersByTimeAsync((TIMES.completion + 30) * 1_000);
+    expect(await told).toMatchObject({ code: "job_timeout", status: 504 });
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+it("a job is offered 255 times at most: there is no number for another attempt", async () => {
+  const { context, asked, outstanding } = gateway();
+  await expect(runJob(context).completed).rejects.toMatchObject({ code: "no_workers_available" });
+  expect(asked).toEqual(Array.from({ length: 255 }, (_, i) => i + 1));
+  expect(outstanding()).toBe(0);
+});
+
+describe("a request that fails at the model", () => {
+  type Outcome = "sound" | "broken" | "slow";
+  /**
+   * Runs it at a gateway whose own tests of the models end so, one after the other; what was tested, and how often its wallet failed. `hosts`: one
+   * worker can take the job of so many that host the model.
+   */
+  function run(failure: WorkerFailure, outcomes: readonly Outcome[] = ["sound"], hosts?: number) {
+    const { context, asked, reports } = gateway(failure, hosts === undefined ? Number.POSITIVE_INFINITY : 1);
+    const workers = { ...context.workers, ...(hosts !== undefined && { hosts: () => Array(hosts) }) };
+    const [tested, turns]: [string[], string[]] = [[], []];
+    const test = async ({ signer }: { signer: string }) => {
+      const outcome = outcomes[Math.min(tested.push(signer), outcomes.length) - 1];
+      if (outcome === "slow") await new Promise(() => {});
+      return outcome === "sound" ? { model: "sound" } : { model: "broken", why: "no answer" };
+    };
+    const told = { take: () => 0, failed: (wallet: string) => void turns.push(wallet), succeeded: () => {} };
+    const { completed } = runJob({ ...context, pauses: told, workers: { ...workers, test } } as never);
+    return { completed, asked, reports, tested, turns };
+  }
+  const backend = (code = "backend_failed") => new WorkerFailure(code, "no", false);
+
+  it.each(["backend_failed", "stalled", "answer_too_long", "broken_stream", "unfinished", "some_new_code"])(
+    "is tried at two workers, then it is its client's error: %s",
+    async (code) => {
+      const { completed, asked, reports, tested, turns } = run(backend(code));
+      await expect(completed).rejects.toMatchObject({ code: "request_failed_at_model", status: 422 });
+      expect([asked, reports, tested.length, turns.length]).toEqual([[1, 2], [code, code], 2, 1]);
+    },
+  );
+
+  it.each([
+    ["the only one of its model, and costs its wallet a turn", 1, 1],
+    ["the only one that can take it, and costs no turn: one worker alone blames no wallet", 2, 0],
+  ])("is its client's error after one worker, where that is %s", async (_, hosts, turnsLost) => {
+    const { completed, asked, turns } = run(backend(), ["sound"], hosts);
+    await expect(completed).rejects.toMatchObject({ code: "request_failed_at_model", status: 422 });
+    expect([asked, turns.length]).toEqual([[1], turnsLost]);
+  });
+
+  it.each<[string, Outcome[]]>([
+    ["both", ["broken"]],
+    ["one of both", ["sound", "broken"]],
+  ])(
+    "is retryable, and costs its wallet no turn, where %s of the models fail the gateway's own test",
+    async (_, outcomes) => {
+      const { completed, turns } = run(backend(), outcomes);
+      await expect(completed).rejects.toMatchObject({ code: "service_unavailable", status: 503 });
+      expect(turns).toEqual([]);
+    },
+  );
+
+  it("is retryable where the test takes too long", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout"] });
+    try {
+      const { completed } = run(backend(), ["slow"]);
+      const told = completed.catch((error) => error);
+      await vi.advanceTimersByTimeAsync(11_000);
+      expect(await told).toMatchObject({ code: "service_unavailable" });
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  it.each(["unreachable", "chain_unavailable", "not_locked", "draining"])(
+    "is not one that no worker took: %s",
+    async (code) => {
+      const { completed, asked, tested } = run(backend(code));
+      await expect(completed).rejects.toMatchObject({ code: "no_workers_available" });
+      expect([asked.length, tested]).toEqual([255, []]);
+    },
+  );
+
+  it("is too long if two model servers do not hold it", async () => {
+    const { completed, asked, tested, turns } = run(backend("context_length_exceeded"));
+    await expect(completed).rejects.toMatchObject({ code: "context_length_exceeded", status: 400, param: "messages" });
+    expect([asked, tested, turns.length]).toEqual([[1, 2], [], 1]);
+  });
+
+  it("is refused where two model servers do not take it", async () => {
+    const { completed, asked, tested, turns } = run(backend("request_refused"));
+    await expect(completed).rejects.toMatchObject({ code: "invalid_request", status: 400 });
+    // It costs the operator the gas of two transactions, as a failure does.
+    expect([asked, tested, turns.length]).toEqual([[1, 2], [], 1]);
+  });
+});
+
+it("a worker whose model reasons for long has not stalled", async () => {
+  const { context } = gateway();
+  const completed = { completion: { completionTokens: 1 } };
+  const speeds: number[] = [];
+  const reasoning = {
+    ...context,
+    times: { ...context.times, firstToken: 0.2 },
+    workers: { ...context.workers, reportSpeed: (_w: string, _m: number, _t: number, ms: number) => speeds.push(ms) },
+    client: {
+      dispatch: async (_endpoint: string, _body: object, events: DispatchEvents, signal: AbortSignal) => {
+        events.acknowledged("0x");
+        events.reasoning("Hm");
+        await sleep(500);
+        signal.throwIfAborted();
+        events.delta("42");
+        return completed;
+      },
+    },
+  };
+  const began = performance.now();
+  const { answer, result } = attempt(reasoning);
+  expect((await result).ok).toBe(true);
+  const whole = performance.now() - began;
+  expect([answer.text, answer.reasoning]).toEqual(["42", "Hm"]);
+  // Its speed is that of the answer: a client chooses how long a model reasons.
+  // A timer may end a millisecond early.
+  expect(whole - (speeds[0] as number)).toBeGreaterThan(490);
+});

@@ -1,0 +1,117 @@
+/**
+ * A settlement makes the worker's hash public. Where an earlier worker can have the job on chain, it could prove that hash before us and
+ * be paid: so the acknowledgement of a later attempt is mined first.
+ */
+import { decodeFunctionData, type Hex } from "viem";
+import { generatePrivateKey } from "viem/accounts";
+import { beforeEach, expect, it } from "vitest";
+import type { Operation, Outcome } from "../../../../api/chain/operations.ts";
+import type { JobContext } from "../../../../api/jobs/context.ts";
+import { type DispatchEvents, WorkerFailure } from "../../../../api/jobs/worker-client.ts";
+import type { Dispatch } from "../../../../protocol/dispatch.ts";
+import { inferenceEscrowAbi } from "../../../../protocol/generated/abi.ts";
+import { newJobId } from "../../../../protocol/job-id.ts";
+import { signingAccount } from "../../../../shared/secp256k1.ts";
+import { fakeGateway, minedAt } from "../../../support/fake-gateway.ts";
+import { runJob, type SigningWorker, signingWorker } from "../../support/jobs.ts";
+
+const TEXT = "The answer.";
+const gateway = signingAccount(generatePrivateKey());
+const [silent, honest] = [signingWorker(1), signingWorker(2)];
+
+const lockedAt = Math.floor(Date.now() / 1000);
+const jobId = newJobId();
+let sent: Operation[];
+let mine: Map<string, (outcome: Outcome) => void>;
+beforeEach(() => {
+  [sent, mine] = [[], new Map()];
+});
+const kinds = () => sent.map(({ kind }) => kind);
+const mined: Outcome = { status: "mined", hash: "0x10", blockNumber: 1, blockTime: lockedAt, events: [] };
+
+/** A gateway whose chain mines the lock, and everything else when the test says so. */
+function context(): JobContext {
+  const submit = (operation: Operation) => {
+    sent.push(operation);
+    const { kind } = operation;
+    if (kind === "lock") return { signed: Promise.resolve("0x10"), mined: Promise.resolve(minedAt(lockedAt, kind)) };
+    const { promise, resolve } = Promise.withResolvers<Outcome>();
+    mine.set(kind, resolve);
+    return { signed: Promise.resolve("0x11"), mined: promise };
+  };
+  return fakeGateway({
+    time: lockedAt,
+    account: gateway,
+    pipeline: { congested: false, submit },
+    choose: (excluded) => [silent, honest].find(({ signer }) => !excluded.has(signer)),
+  });
+}
+
+/** Answers as an honest worker does, with whatever signature of the attempt. */
+async function answer(worker: SigningWorker, { assignment }: Dispatch, events: DispatchEvents, byWorker?: Hex) {
+  events.acknowledged(byWorker ?? (await worker.acknowledge(jobId, assignment.attempt)));
+  events.delta(TEXT);
+  return worker.complete(jobId, TEXT, { completedAt: lockedAt });
+}
+
+type Dispatching = (endpoint: string, body: Dispatch, events: DispatchEvents) => Promise<unknown>;
+const run = (dispatch: Dispatching) =>
+  runJob({ ...context(), client: { dispatch } } as unknown as JobContext, { jobId });
+const firstRefuses: Dispatching = async (endpoint, body, events) => {
+  if (endpoint === silent.endpoint) throw new WorkerFailure("draining", "stops", false);
+  return answer(honest, body, events);
+};
+
+it("the first attempt's settlement is one transaction: nobody else can have the job", async () => {
+  const { settling } = await run((_endpoint, body, events) => answer(silent, body, events)).completed;
+  expect(kinds()).toEqual(["lock", "complete"]);
+  mine.get("complete")?.(mined);
+  expect(await settling.done).toBe(true);
+});
+
+it("a later attempt's waits until its acknowledgement is mined", async () => {
+  const { settling, worker } = await run(firstRefuses).completed;
+  expect(worker).toBe(honest.signer);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  expect(kinds()).toEqual(["lock", "acknowledge"]);
+  const { functionName, args } = decodeFunctionData({ abi: inferenceEscrowAbi, data: sent[1]?.data as Hex });
+  // It must be mined in time for the settlement, whatever the offer said.
+  expect([functionName, args?.[0]]).toMatchObject([
+    "acknowledge",
+    { jobId, worker: honest.signer, attempt: 2, acknowledgeBy: lockedAt + 150 },
+  ]);
+  mine.get("acknowledge")?.(mined);
+  expect(await settling.signed).toBe("0x11");
+  expect(kinds()).toEqual(["lock", "acknowledge", "complete"]);
+  mine.get("complete")?.(mined);
+  expect(await settling.done).toBe(true);
+});
+
+it("whose acknowledgement the chain refuses is failed, and its hash never leaves", async () => {
+  const { settling } = await run(firstRefuses).completed;
+  const revert = { name: "Job_WrongState", args: [] };
+  mine.get("acknowledge")?.({ status: "reverted", hash: "0x10", blockNumber: 1, revert });
+  await expect.poll(kinds).toEqual(["lock", "acknowledge", "fail"]);
+  mine.get("fail")?.(mined);
+  expect(await settling.done).toBe(false);
+});
+
+it("whose worker has not signed that it took the job comes to nothing", async () => {
+  const { completed } = run(async (endpoint, body, events) => {
+    if (endpoint === silent.endpoint) throw new WorkerFailure("draining", "stops", false);
+    return answer(honest, body, events, `0x${"11".repeat(64)}1b`);
+  });
+  await expect.poll(kinds).toEqual(["lock", "fail"]);
+  mine.get("fail")?.(mined);
+  await expect(completed).rejects.toMatchObject({ code: "service_unavailable" });
+});
+
+it("refuses an answer dated later than the chain's time", async () => {
+  const { completed } = run(async (_endpoint, body, events) => {
+    await answer(silent, body, events);
+    return silent.complete(jobId, TEXT, { completedAt: lockedAt + 1 });
+  });
+  await expect.poll(kinds).toEqual(["lock", "fail"]);
+  mine.get("fail")?.(mined);
+  await expect(completed).rejects.toMatchObject({ code: "service_unavailable" });
+});

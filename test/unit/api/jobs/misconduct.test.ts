@@ -1,0 +1,91 @@
+/** Workers that cheat: named by what they did, and paid for nothing of it. One of them on a real chain: test/api/misconduct.test.ts. */
+import { beforeEach, describe, expect, it } from "vitest";
+import type { Operation } from "../../../../api/chain/operations.ts";
+import { incidentCode, oneLine } from "../../../../api/db/incidents.ts";
+import type { CompletedEvent, DispatchEvents } from "../../../../api/jobs/worker-client.ts";
+import type { Dispatch } from "../../../../protocol/dispatch.ts";
+import { newJobId } from "../../../../protocol/job-id.ts";
+import { fakeGateway, minedAt, rowsInMemory } from "../../../support/fake-gateway.ts";
+import { runJob, signingWorker } from "../../support/jobs.ts";
+
+const TEXT = "Every word of this is delivered as it stands.";
+const worker = signingWorker();
+const lockedAt = Math.floor(Date.now() / 1000);
+const jobId = newJobId();
+const signed = (text = TEXT, more: object = {}, id = jobId) =>
+  worker.complete(id, text, { completedAt: lockedAt, ...more });
+
+let sent: Operation["kind"][];
+let reported: string[];
+let stored: { countedTokens?: number; creditsCharged?: number };
+beforeEach(() => {
+  [sent, reported, stored] = [[], [], {}];
+});
+
+/** Runs a job whose worker streams the text, and completes it so. */
+function run(text: string, completed: () => Promise<CompletedEvent>) {
+  const submit = ({ kind }: Operation) => {
+    sent.push(kind);
+    const hash = Promise.resolve("0x10");
+    return { signed: hash, mined: Promise.resolve(minedAt(lockedAt, kind)) };
+  };
+  const dispatch = async (_endpoint: string, { assignment }: Dispatch, events: DispatchEvents) => {
+    events.acknowledged(await worker.acknowledge(jobId, assignment.attempt));
+    events.delta(text);
+    return completed();
+  };
+  const context = fakeGateway({
+    time: lockedAt,
+    pipeline: { congested: false, submit },
+    choose: () => worker,
+    workers: { report: (_worker: string, { code }: { code: string }) => reported.push(code) },
+    client: { dispatch },
+    ...rowsInMemory(async (step, change) => void (step === "answered" && Object.assign(stored, change))),
+  });
+  return runJob(context, { jobId, request: { messages: [], max_tokens: 10_000 } }).completed;
+}
+
+describe("a completion is refused, and its job failed, when it", () => {
+  it.each<[string, string, () => Promise<CompletedEvent>]>([
+    ["is of an earlier job", "wrong_job", () => signed(TEXT, {}, newJobId())],
+    [
+      "is of an earlier job, with the new one's id",
+      "wrong_signature",
+      async () => {
+        const old = await signed(TEXT, {}, newJobId());
+        return { ...old, completion: { ...old.completion, jobId } };
+      },
+    ],
+    ["has another hash than what was streamed", "hash_mismatch", () => signed("Something else entirely.")],
+    [
+      "ends at its length before any limit",
+      "cut_short",
+      async () => ({ ...(await signed()), finish_reason: "length" }),
+    ],
+    ["is dated before the job's time", "wrong_time", () => signed(TEXT, { completedAt: 1_600_000_000 })],
+    ["is dated after the job's time", "wrong_time", () => signed(TEXT, { completedAt: lockedAt + 120 })],
+  ])("%s", async (_, code, completed) => {
+    await expect(run(TEXT, completed)).rejects.toMatchObject({ code: "service_unavailable" });
+    expect([reported, sent, stored]).toEqual([[code], ["lock", "fail"], {}]);
+  });
+});
+
+describe("tokens that are over-reported are not charged when they", () => {
+  it("are more than the bytes that were sent", async () => {
+    await run(TEXT, () => signed(TEXT, { completionTokens: 1_000_000 }));
+    expect(reported).toEqual(["tokens_over_reported"]);
+    expect(stored).toMatchObject({ countedTokens: TEXT.length, creditsCharged: 8 });
+  });
+
+  it("are more than any tokenizer makes of the text", async () => {
+    const text = "plausible ".repeat(1_000).trim();
+    await run(text, () => signed(text, { completionTokens: 9_000 }));
+    expect(reported).toEqual(["tokens_implausible"]);
+    expect(stored.countedTokens).toBeLessThan(6_000);
+  });
+});
+
+it("gives an unknown reason no label of its own, and notes it on one line", () => {
+  expect([incidentCode("x1"), incidentCode("constructor"), incidentCode("busy")]).toEqual(["other", "other", "busy"]);
+  expect(oneLine("a\nb")).toBe("a b");
+});

@@ -1,0 +1,191 @@
+/** Failed and empty answers: a client can bring them about, so they say nothing of their worker. The gateway tests the worker's model itself. */
+import { pino } from "pino";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import type { RegisteredWorker } from "../../../../api/chain/directory.ts";
+import { Observations } from "../../../../api/db/observations.ts";
+import { type DispatchEvents, WorkerFailure } from "../../../../api/jobs/worker-client.ts";
+import { WorkerHealth } from "../../../../api/jobs/worker-health.ts";
+import { WorkerPool } from "../../../../api/jobs/worker-pool.ts";
+import type { Dispatch } from "../../../../protocol/dispatch.ts";
+import { fakeGateway } from "../../../support/fake-gateway.ts";
+import { runJob, signingWorker } from "../../support/jobs.ts";
+
+const signing = signingWorker();
+const worker = {
+  signer: signing.signer,
+  endpoint: "http://worker.test",
+  models: [1, 2],
+} as unknown as RegisteredWorker;
+const [model, other] = [
+  { number: 1, id: "m" },
+  { number: 2, id: "n" },
+] as const;
+
+let pool: WorkerPool;
+let reported: string[];
+/** Tests that were made, by their model. */
+let tests: string[];
+/** What the model says to a test prompt. */
+let says: () => Promise<string>;
+
+beforeEach(async () => {
+  vi.useFakeTimers();
+  [reported, tests] = [[], []];
+  says = async () => "One, two";
+  const parts = {
+    directory: { workers: () => [worker], workersOf: () => [worker] },
+    client: { probe: async () => ({ status: "ok", worker: worker.signer, capacity: 4 }) },
+    testPrompt: (_worker: RegisteredWorker, id: string) => {
+      tests.push(id);
+      return says();
+    },
+    incidents: { record: (_worker: string, code: string) => void reported.push(code) },
+    observations: new Observations(),
+    metrics: { workerFailures: { inc() {} } },
+    logger: pino({ level: "silent" }),
+  };
+  pool = new WorkerPool(parts as never, { startWithinMs: 5_000, misconductRestMs: 1_000 });
+  await pool.start();
+});
+afterEach(() => {
+  pool.stop();
+  vi.useRealTimers();
+});
+
+const isOffered = (): boolean => pool.hosts(model.number).length === 1;
+/** The result of a test that begins now or within two seconds. */
+async function tested() {
+  const result = pool.test(worker, model);
+  await pass(2_000);
+  return result;
+}
+const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
+/** Seconds until it is offered again. */
+async function awaySeconds(): Promise<number> {
+  for (let seconds = 0; seconds < 120; seconds++) {
+    if (isOffered()) return seconds;
+    await pass(1_000);
+  }
+  throw new Error("it is not offered again within two minutes");
+}
+
+it("asks a worker that fails more jobs than others last, and asks it still", () => {
+  const [failing, other] = [new WorkerHealth(), new WorkerHealth()];
+  for (let n = 0; n < 10; n++) failing.failedJob(Date.now());
+  expect(failing.score(100, Date.now())).toBeGreaterThan(5 * other.score(100, Date.now()));
+  for (let n = 0; n < 20; n++) failing.succeeded();
+  expect(failing.score(100, Date.now())).toBeLessThan(1.2 * other.score(100, Date.now()));
+});
+
+it("a failed job takes no worker away, whatever its code", async () => {
+  for (const code of [
+    "backend_failed",
+    "stalled",
+    "broken_stream",
+    "answer_too_long",
+    "never_finished",
+    "unheard_of",
+  ]) {
+    pool.report(worker.signer, { code, detail: "", jobId: null }, model.number);
+    expect([code, isOffered()]).toEqual([code, true]);
+  }
+});
+
+it.each(["unreachable", "not_locked", "chain_unavailable"])("a worker that takes no jobs rests: %s", async (code) => {
+  pool.report(worker.signer, { code, detail: "", jobId: null }, model.number);
+  expect(isOffered()).toBe(false);
+});
+
+it("tests once for a flood of failures: one at a time, two seconds apart", async () => {
+  const answers: ((text: string) => void)[] = [];
+  says = () => new Promise((resolve) => answers.push(resolve));
+  const results = Array.from({ length: 100 }, () => pool.test(worker, model));
+  await pass(0);
+  expect(tests).toEqual(["m"]);
+  const later = Array.from({ length: 100 }, () => pool.test(worker, model));
+  // Another model of the worker can fail alone.
+  void pool.test(worker, other);
+  await pass(0);
+  expect(tests).toEqual(["m", "n"]);
+  answers[0]?.("One");
+  expect(new Set(await Promise.all(results))).toEqual(new Set([{ model: "sound" }]));
+  await pass(1_999);
+  expect(tests).toEqual(["m", "n"]);
+  await pass(1);
+  expect(tests).toEqual(["m", "n", "m"]);
+  answers[2]?.("One");
+  await Promise.all(later);
+  expect([reported, isOffered()]).toEqual([[], true]);
+});
+
+it.each<[string, () => Promise<string>]>([
+  ["says nothing to the gateway", async () => " \n"],
+  ["fails for the gateway", () => Promise.reject(new WorkerFailure("backend_failed", "500", false))],
+  ["does not answer the gateway", () => Promise.reject(new DOMException("timeout", "TimeoutError"))],
+])("a model that %s is offered no job until it answers a later test", async (_, answer) => {
+  says = answer;
+  const result = await tested();
+  expect([result.model, isOffered(), pool.hosts(other.number).length]).toEqual(["broken", false, 1]);
+  // It is tested again after 1, 2, 4 and 8 s, and not more often.
+  await pass(18_000);
+  expect(isOffered()).toBe(false);
+  expect(tests.length).toBeGreaterThanOrEqual(4);
+  expect(tests.length).toBeLessThanOrEqual(6);
+  says = async () => "One";
+  expect(await awaySeconds()).toBeLessThanOrEqual(16);
+  expect(new Set(reported)).toEqual(new Set(["failed_test"]));
+});
+
+it("tests once after thousands of empty answers, and no more for a minute", async () => {
+  const flood = () => {
+    for (let i = 0; i < 1_000; i++) pool.answeredEmpty(worker, model);
+  };
+  flood();
+  await pass(30_000);
+  flood();
+  expect(tests).toEqual(["m"]);
+  await pass(30_000);
+  flood();
+  await pass(0);
+  expect(tests).toEqual(["m", "m"]);
+});
+
+it("a worker that knows no tests, or is full, says nothing of its model", async () => {
+  says = () => Promise.reject(new WorkerFailure("not_found", "no such route", false));
+  expect(await tested()).toEqual({ model: "unknown" });
+  says = () => Promise.reject(new WorkerFailure("busy", "full", false));
+  expect([await tested(), reported, isOffered()]).toEqual([{ model: "unknown" }, [], true]);
+  // Nor does it make a broken one sound.
+  says = async () => "";
+  await tested();
+  says = () => Promise.reject(new WorkerFailure("busy", "full", false));
+  await pass(10_000);
+  expect(isOffered()).toBe(false);
+});
+
+/** What the gateway notes of the worker after a job that it answered with this text. */
+async function notedAfter(text: string): Promise<string[]> {
+  vi.useRealTimers();
+  const time = Math.floor(Date.now() / 1000);
+  const noted: string[] = [];
+  const dispatch = async (_endpoint: string, { assignment }: Dispatch, events: DispatchEvents) => {
+    if (text !== "") events.delta(text);
+    return signing.complete(assignment.jobId, text, { completedAt: time, completionTokens: text.length });
+  };
+  const context = fakeGateway({
+    time,
+    choose: () => worker,
+    workers: {
+      reportSuccess: () => void noted.push("success"),
+      answeredEmpty: () => void noted.push("empty"),
+    },
+    client: { dispatch },
+  });
+  await runJob(context).completed;
+  return noted;
+}
+
+it("counts an empty answer as neither success nor failure of its worker", async () => {
+  expect(await notedAfter("")).toEqual(["empty"]);
+  expect(await notedAfter("text")).toEqual(["success"]);
+});

@@ -1,0 +1,274 @@
+/** Who gets a place at a worker, in which order, and what those are told who get none. */
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { PlaceQueue } from "../../../../api/jobs/place-queue.ts";
+import type { Place } from "../../../../api/jobs/worker-pool.ts";
+
+const model = { number: 1, id: "m", tier: "lite" } as const;
+const SECONDS = 30;
+/** Of two workers that host the model, the one that gets free places here. */
+const WORKER = "0x01";
+
+/** Its free places, and all those in its own queue. */
+let free: number;
+let queued: number;
+let isCapable: boolean;
+let congested: boolean;
+/** Credits of each wallet, and of its locks on their way. */
+let credits: Map<string, number>;
+let locking: Map<string, number>;
+let served: string[];
+let counted: string[];
+let queue: PlaceQueue;
+let freed: () => void;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  [free, queued, isCapable, congested] = [0, 0, true, false];
+  [credits, locking, served, counted] = [new Map(), new Map(), [], []];
+  const workers = {
+    capable: () => (isCapable ? [{}] : []),
+    places: () => ({ free, queued }),
+    requestEnded: () => counted.push("unserved"),
+    keep: (_model: number, _demand: object, excluded?: ReadonlySet<string>) => {
+      if (free === 0 || excluded?.has(WORKER)) return null;
+      free -= 1;
+      return { release: () => give() } as unknown as Place;
+    },
+    onFreed: (callBack: () => void) => {
+      freed = callBack;
+    },
+  };
+  const balances = {
+    hold: (wallet: string, asked: number) => {
+      const has = credits.get(wallet) ?? 1_000;
+      const held = locking.get(wallet) ?? 0;
+      if (has < asked) return null;
+      if (has - held < asked) return "held" as const;
+      locking.set(wallet, held + asked);
+      return () => void locking.set(wallet, (locking.get(wallet) ?? 0) - asked);
+    },
+    known: (wallet: string) => ({ free: credits.get(wallet) ?? 1_000 }),
+  };
+  const pipeline = {
+    get congested() {
+      return congested;
+    },
+  };
+  const metrics = {
+    queueSeconds: { observe: () => counted.push("seconds") },
+    queueRefusals: { inc: ({ reason }: { reason: string }) => counted.push(reason) },
+  };
+  queue = new PlaceQueue({ workers, balances, pipeline, metrics } as never, { seconds: SECONDS, most: 4 });
+});
+afterEach(() => void vi.useRealTimers());
+
+/** So many places become free. */
+function give(count = 1): void {
+  free += count;
+  freed();
+}
+const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
+const told = (promise: Promise<unknown>) => promise.catch((error: unknown) => error);
+
+/** A wallet's request; `name` is noted when it is served. */
+function ask(wallet: string, name = wallet, { asked = 8, signal = new AbortController().signal } = {}) {
+  const admission = queue.enter({ wallet: wallet as never, model, credits: asked, needs: [] }, signal);
+  admission.then(
+    () => served.push(name),
+    () => {},
+  );
+  return admission;
+}
+/** A locked job that had to give its place back. */
+function again(name: string, { excluded = [] as string[], signal = new AbortController().signal } = {}) {
+  const wanted = { wallet: "0x" as never, model, credits: 8, needs: [] };
+  const place = queue.again(wanted, new Set(excluded), signal);
+  void place.then((one) => one !== null && served.push(name));
+  return place;
+}
+
+describe("a request", () => {
+  it("goes at once where there is a place", async () => {
+    free = 1;
+    await ask("a");
+    expect([free, locking.get("a"), queue.waiting]).toEqual([0, 8, { 1: 0 }]);
+  });
+
+  it("waits for a place, in turns between wallets", async () => {
+    for (const name of ["a1", "a2", "a3", "b1"]) void ask(name.slice(0, 1), name);
+    await pass(1_000);
+    expect([served, queue.waiting]).toEqual([[], { 1: 4 }]);
+    give(2);
+    await pass(1);
+    expect([served, queue.waiting]).toEqual([["a1", "b1"], { 1: 2 }]);
+    give(2);
+    await pass(1);
+    expect(served).toEqual(["a1", "b1", "a2", "a3"]);
+  });
+
+  it("is refused after its time, and told how long the queue needs", async () => {
+    const late = told(ask("a"));
+    await pass(SECONDS * 1_000 - 1);
+    expect(queue.waiting).toEqual({ 1: 1 });
+    await pass(1);
+    expect(await late).toMatchObject({ code: "no_workers_available", details: { model: "m", retry_after: 60 } });
+    expect([queue.waiting, counted]).toEqual([{ 1: 0 }, ["late", "unserved", "seconds"]]);
+  });
+
+  it("is refused at once where the queue is full", async () => {
+    const many = [1, 2, 3, 4].map((n) => told(ask("a", `a${n}`)));
+    expect(await told(ask("a"))).toMatchObject({
+      code: "no_workers_available",
+      message: expect.stringContaining("Too many requests wait for a worker of 'm'"),
+    });
+    // The wallet with the most gives one up for a newcomer.
+    void ask("b");
+    expect(await many[3]).toMatchObject({ code: "no_workers_available" });
+    give(4);
+    await pass(1);
+    expect([served, counted.filter((what) => what === "full")]).toEqual([
+      ["a1", "b", "a2", "a3"],
+      ["full", "full"],
+    ]);
+  });
+
+  it("is refused at once where no worker could ever do it", async () => {
+    isCapable = false;
+    free = 1;
+    await expect(ask("a")).rejects.toMatchObject({ code: "no_workers_available", details: { retry_after: 5 } });
+    expect(free).toBe(1);
+  });
+
+  it("leaves the queue with its client", async () => {
+    const client = new AbortController();
+    const left = told(ask("a", "a", { signal: client.signal }));
+    void ask("b");
+    client.abort(new Error("hung up"));
+    expect(await left).toMatchObject({ message: "hung up" });
+    give();
+    await pass(1);
+    expect([served, queue.waiting, counted]).toEqual([["b"], { 1: 0 }, ["left", "seconds", "seconds"]]);
+  });
+
+  it("waits while the chain has no room, and is told so when that was in vain", async () => {
+    [free, congested] = [1, true];
+    const late = told(ask("a"));
+    await pass(20_000);
+    void ask("b");
+    await pass(10_000);
+    expect(await late).toMatchObject({ code: "service_unavailable" });
+    congested = false;
+    await pass(250);
+    expect(served).toEqual(["b"]);
+  });
+
+  it("waits for its wallet's other locks, and holds up no other wallet meanwhile", async () => {
+    credits.set("a", 8);
+    free = 3;
+    const first = await ask("a", "a1");
+    void ask("a", "a2");
+    void ask("b");
+    await pass(1);
+    expect(served).toEqual(["a1", "b"]);
+    first.lockEnded();
+    await pass(1);
+    expect(served).toEqual(["a1", "b", "a2"]);
+  });
+
+  it("is told that its wallet's other locks hold the credits to the end", async () => {
+    credits.set("a", 8);
+    free = 3;
+    await ask("a");
+    const late = told(ask("a"));
+    await pass(SECONDS * 1_000);
+    expect(await late).toMatchObject({ code: "service_unavailable", message: expect.stringMatching(/other requests/) });
+    expect(free).toBe(2);
+  });
+
+  it("may have the last eighth of the places if its wallet holds none", async () => {
+    [free, queued] = [4, 16];
+    const held = await ask("a", "a1");
+    void ask("a", "a2");
+    for (const name of ["a3", "a4"]) void ask("a", name);
+    await pass(1_000);
+    expect([served, free]).toEqual([["a1", "a2"], 2]);
+    for (const wallet of ["b", "c", "d"]) void ask(wallet);
+    await pass(1);
+    expect([served, free]).toEqual([["a1", "a2", "b", "c"], 0]);
+    held.jobEnded();
+    give();
+    await pass(1);
+    expect(served).toEqual(["a1", "a2", "b", "c", "d"]);
+  });
+
+  it("is refused when its turn comes and the credits are spent", async () => {
+    const refused = told(ask("a"));
+    void ask("b");
+    credits.set("a", 7);
+    give();
+    await pass(1);
+    expect(await refused).toMatchObject({ code: "insufficient_credits", details: { credits_remaining: 7 } });
+    expect(served).toEqual(["b"]);
+  });
+
+  it("is told to ask for less where places are free, and only cover lacks", async () => {
+    const late = told(ask("a"));
+    await pass(SECONDS * 1_000 - 1);
+    free = 1;
+    await pass(1);
+    expect(await late).toMatchObject({ message: expect.stringMatching(/8 credits .* fewer max_tokens/) });
+  });
+
+  it("is refused when the gateway stops", async () => {
+    const waiting = told(ask("a"));
+    const locked = again("job");
+    queue.close();
+    expect(await waiting).toMatchObject({ code: "service_unavailable", details: { retry_after: 1 } });
+    give();
+    await pass(1);
+    expect(await locked).not.toBeNull();
+  });
+});
+
+describe("a locked job whose worker had no room", () => {
+  it("goes before all requests", async () => {
+    void ask("a");
+    void again("job 1");
+    void again("job 2");
+    for (let n = 0; n < 3; n++) {
+      give();
+      await pass(1);
+    }
+    expect(served).toEqual(["job 1", "job 2", "a"]);
+  });
+
+  it("lets no lock be sent for the last place, whichever worker it waits for", async () => {
+    const waiting = again("job", { excluded: [WORKER] });
+    for (const wallet of ["a", "b"]) void ask(wallet);
+    give();
+    await pass(1_000);
+    expect(served).toEqual([]);
+    give();
+    await pass(1);
+    expect(served).toEqual(["a"]);
+    isCapable = false;
+    await pass(250);
+    expect([await waiting, served]).toEqual([null, ["a", "b"]]);
+  });
+
+  it("is told where nobody else could take it", async () => {
+    const waiting = again("job");
+    isCapable = false;
+    await pass(250);
+    expect(await waiting).toBeNull();
+  });
+
+  it("leaves the queue when its time is over", async () => {
+    const time = new AbortController();
+    const waiting = again("job", { signal: time.signal });
+    await pass(60_000);
+    expect(queue.waiting).toEqual({ 1: 1 });
+    time.abort();
+    expect([await waiting, queue.waiting]).toEqual([null, { 1: 0 }]);
+  });
+});

@@ -1,0 +1,177 @@
+/** A proof on chain of an answer that the gateway does not have: who is said to withhold it, and what becomes of its charge. */
+import type { Hex } from "viem";
+import { generatePrivateKey } from "viem/accounts";
+import { beforeEach, expect, it } from "vitest";
+import type { Operation } from "../../../../api/chain/operations.ts";
+import type { Rpc } from "../../../../api/chain/rpc.ts";
+import type { JobContext } from "../../../../api/jobs/context.ts";
+import { Recovery } from "../../../../api/jobs/recovery.ts";
+import { WorkerFailure } from "../../../../api/jobs/worker-client.ts";
+import { newJobId } from "../../../../protocol/job-id.ts";
+import { ChainStatus } from "../../../../protocol/job-status.ts";
+import { proofDigest } from "../../../../protocol/messages.ts";
+import { signingAccount } from "../../../../shared/secp256k1.ts";
+import { ESCROW, fakeGateway, MODEL, minedAt, rowsInMemory, TIMES } from "../../../support/fake-gateway.ts";
+import { runJob, type SigningWorker, sightingsOf, signingWorker } from "../../support/jobs.ts";
+
+const gateway = signingAccount(generatePrivateKey());
+const hosts = [1, 2].map(signingWorker);
+const now = Math.floor(Date.now() / 1000);
+
+let jobId: Hex;
+let withheld: string[];
+beforeEach(() => {
+  jobId = newJobId();
+  withheld = [];
+});
+
+/** A gateway whose chain mines the lock, and refuses everything else because the job is in that state. */
+function context(status: number, workers: typeof hosts): JobContext {
+  const submit = ({ kind }: Operation) => {
+    const revert = { name: "Job_WrongState", args: [jobId, status] };
+    return {
+      signed: Promise.resolve("0x10"),
+      mined: Promise.resolve(kind === "lock" ? minedAt(now, kind) : { status: "reverted", revert }),
+    };
+  };
+  return fakeGateway({
+    time: now,
+    account: gateway,
+    times: { ...TIMES, finalization: 100 },
+    pipeline: { congested: false, submit },
+    choose: (excluded) => workers.find(({ signer }) => !excluded.has(signer)),
+    workers: {
+      registered: () => [],
+      withholds: (worker: string) => void withheld.push(worker),
+      released: () => {},
+    },
+    client: {
+      dispatch: async () => {
+        throw new WorkerFailure("broken_stream", "gone", false);
+      },
+    },
+  });
+}
+
+const told = (jobs: JobContext) => runJob(jobs, { jobId }).completed.catch((error) => error);
+
+it("closes the job for every other worker, while the offer still runs", async () => {
+  const base = context(ChainStatus.Proven, hosts);
+  const asked: Hex[] = [];
+  const dispatch = async (_endpoint: string, { assignment }: { assignment: { worker: Hex } }) => {
+    asked.push(assignment.worker);
+    throw new WorkerFailure("broken_stream", "gone", true);
+  };
+  const gateway = { ...base, client: { dispatch }, isClosedToWorkers: async () => true } as unknown as JobContext;
+  expect(await told(gateway)).toMatchObject({ code: "answer_withheld" });
+  expect(asked).toEqual([hosts[0]?.signer]);
+  expect(withheld).toEqual([hosts[0]?.signer]);
+});
+
+type Swept = { age: number; delivers: "proven" | "other"; retentionHours?: number };
+
+/** A job that `prover` proved on chain, seconds after its lock, and that one sweep looks at. */
+async function sweepProven({ age, delivers, retentionHours = 24 }: Swept) {
+  const finalization = 3_600;
+  const prover = hosts[0] as SigningWorker;
+  const lockedAt = now - age;
+  const proven = await prover.complete(jobId, "proven", { completedAt: lockedAt });
+  const other = await prover.complete(jobId, "other", { completedAt: lockedAt });
+  const row = {
+    jobId,
+    wallet: gateway.address,
+    attempt: 1,
+    acknowledgement: null,
+    countedTokens: 4,
+    creditsCharged: 8,
+  };
+  const chain: Record<string, unknown> = {
+    jobOf: {
+      ...MODEL,
+      status: ChainStatus.Proven,
+      model: 1,
+      lockedAt,
+      deadline: finalization,
+      credits: 8,
+      worker: 1,
+      operator: 1,
+    },
+    walletOf: gateway.address,
+    signerOf: prover.signer,
+    proofOf: [proofDigest(proven.completion), 8],
+  };
+  const seen = { sent: [] as string[], written: [] as string[], disputed: [] as Hex[] };
+  const rows = rowsInMemory(async (step) => void seen.written.push(step));
+  const base = context(ChainStatus.Proven, hosts);
+  const submit = ({ kind }: Operation) => {
+    seen.sent.push(kind);
+    return { signed: Promise.resolve("0x10"), mined: Promise.resolve(minedAt(now, kind)) };
+  };
+  const acknowledgement = { attempt: 1, signature: await prover.acknowledge(jobId, 1) };
+  const jobs = fakeGateway({
+    ...base,
+    ...rows,
+    times: { ...TIMES, finalization },
+    outputRetentionHours: retentionHours,
+    proven: async () => proven.completion,
+    pipeline: { congested: false, submit },
+    workers: { ...base.workers, registered: () => [prover], declares: () => false },
+    client: {
+      fetchOutput: async () => ({ text: delivers, acknowledgement, ...(delivers === "proven" ? proven : other) }),
+    },
+    store: {
+      ...rows.store,
+      claimOwn: async () => 0,
+      othersUnfinished: async () => [],
+      unfinished: async () => [jobId],
+      find: async () => ({ ...row, worker: prover.signer, failure: null, failureReason: null, completion: null }),
+    },
+    dispute: async (id: Hex) => {
+      seen.disputed.push(id);
+      return "opened";
+    },
+  });
+  const parts = {
+    rpc: {
+      client: { readContract: async ({ functionName }: { functionName: string }) => chain[functionName] },
+    } as unknown as Rpc,
+    registry: ESCROW,
+    sightings: sightingsOf(chain["jobOf"]),
+    index: {} as never,
+    indexIsWhole: () => false,
+    contextWindow: () => 4_096,
+    isRunning: () => false,
+    signer: { held: true, left: async () => [] },
+  };
+  await new Recovery(jobs, parts).sweep();
+  return seen;
+}
+
+it("is settled if its answer is delivered while the contract takes it", async () => {
+  const written = ["answered"];
+  expect(await sweepProven({ age: 149, delivers: "proven" })).toEqual({ sent: ["complete"], written, disputed: [] });
+  expect(await sweepProven({ age: 150, delivers: "proven" })).toEqual({ sent: [], written, disputed: [] });
+  expect(withheld).toEqual([]);
+});
+
+it("replaced by another answer is held against its worker, and disputed", async () => {
+  expect(await sweepProven({ age: 2_699, delivers: "other" })).toEqual({ sent: [], written: [], disputed: [] });
+  expect(withheld).toEqual([hosts[0]?.signer]);
+  expect(await sweepProven({ age: 2_700, delivers: "other" })).toEqual({ sent: [], written: [], disputed: [jobId] });
+});
+
+it("that would not be kept is asked of nobody, and disputed without blame", async () => {
+  const swept = (age: number) => sweepProven({ age, delivers: "proven", retentionHours: 0 });
+  expect(await swept(2_699)).toEqual({ sent: [], written: [], disputed: [] });
+  expect(await swept(2_700)).toEqual({ sent: [], written: [], disputed: [jobId] });
+  expect(withheld).toEqual([]);
+});
+
+it("that is neither disputed nor finalized is finalized by the gateway", async () => {
+  expect(await sweepProven({ age: 3_629, delivers: "other" })).toEqual({ sent: [], written: [], disputed: [jobId] });
+  expect(await sweepProven({ age: 3_630, delivers: "other" })).toEqual({
+    sent: ["finalize"],
+    written: [],
+    disputed: [],
+  });
+});

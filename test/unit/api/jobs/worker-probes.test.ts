@@ -1,0 +1,182 @@
+import { pino } from "pino";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import type { RegisteredWorker } from "../../../../api/chain/directory.ts";
+import { Observations } from "../../../../api/db/observations.ts";
+import { WorkerPool } from "../../../../api/jobs/worker-pool.ts";
+import type { Ability } from "../../../../protocol/dispatch.ts";
+
+const worker = {
+  signer: `0x${"aa".repeat(20)}`,
+  endpoint: "http://worker.test",
+  models: [1],
+} as unknown as RegisteredWorker;
+const MODEL = 1;
+
+type Answer = "ok" | "late" | "refused";
+let pool: WorkerPool;
+let answers: Answer[];
+let abilities: Record<string, string[]>;
+let counting: Record<string, { by: "server"; window: number | null }> | undefined;
+let logged: Record<string, unknown>[];
+/** Credits that are kept for jobs. */
+let kept: number;
+
+async function probe() {
+  switch (answers.shift() ?? "ok") {
+    case "late":
+      throw new DOMException("The operation was aborted due to timeout", "TimeoutError");
+    case "refused":
+      throw new Error("connect ECONNREFUSED");
+    default:
+      return { status: "ok", worker: worker.signer, capacity: 4, queue_capacity: 16, abilities, counting };
+  }
+}
+
+async function start(list: Answer[] = []): Promise<void> {
+  logged = [];
+  const logger = pino({ level: "info" }, { write: (line) => logged.push(JSON.parse(line)) });
+  counting = undefined;
+  [answers, abilities] = [list, { m: ["json_object"], "not-listed": ["reasoning"] }];
+  const listed = { id: "m", number: MODEL };
+  const directory = {
+    workers: () => [worker],
+    workersOf: () => [worker],
+    model: (id: string) => (id === listed.id ? listed : undefined),
+    models: () => [listed],
+  };
+  kept = 0;
+  const keep = () => {
+    kept += 1;
+    return () => {
+      kept -= 1;
+    };
+  };
+  const parts = { directory, client: { probe } };
+  const cover = { largest: () => 1, room: () => 1 - kept, keep };
+  const rest = { incidents: {}, observations: new Observations(), metrics: {}, cover, logger };
+  pool = new WorkerPool({ ...parts, ...rest } as never, { startWithinMs: 5_000, misconductRestMs: 1_000 });
+  await pool.start();
+}
+
+beforeEach(async () => {
+  vi.useFakeTimers();
+  await start();
+});
+afterEach(() => {
+  pool.stop();
+  vi.useRealTimers();
+});
+
+const isOffered = (): boolean => pool.hosts(MODEL).length === 1;
+/** Until every probe of the list was made. */
+async function probed(list: Answer[]): Promise<void> {
+  answers = [...list];
+  while (answers.length > 0) await vi.advanceTimersByTimeAsync(1_000);
+}
+
+it("keeps a worker that is late with one probe, and asks it again soon", async () => {
+  await probed(["late"]);
+  expect(isOffered()).toBe(true);
+  answers = ["ok"];
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(answers).toEqual([]);
+  expect(isOffered()).toBe(true);
+  // Late, in time, late: never two in a row.
+  await probed(["late", "ok", "late"]);
+  expect(isOffered()).toBe(true);
+});
+
+it("loses a worker that is late two times in a row, until it answers again", async () => {
+  await probed(["late", "late"]);
+  expect(isOffered()).toBe(false);
+  await probed(["late"]);
+  expect(isOffered()).toBe(false);
+  await probed(["ok"]);
+  expect(isOffered()).toBe(true);
+});
+
+it("loses a worker whose host refuses the connection at once", async () => {
+  await probed(["refused"]);
+  expect(isOffered()).toBe(false);
+});
+
+it("starts with a worker that was late once, without one that stays away", async () => {
+  pool.stop();
+  await start(["late", "ok"]);
+  expect(isOffered()).toBe(true);
+  pool.stop();
+  await start(["late", "late"]);
+  expect(isOffered()).toBe(false);
+});
+
+it("says why it has no worker, once", async () => {
+  pool.stop();
+  await start(["refused", "refused"]);
+  await probed(["refused"]);
+  expect(logged).toEqual([expect.objectContaining({ healthy: false, reason: "connect ECONNREFUSED" })]);
+});
+
+it("says how many tokens fit a time, at twice the speed that was seen", () => {
+  expect(pool.mostTokens(MODEL, 30)).toBeNull();
+  pool.reportSpeed(worker.signer, MODEL, 200, 10_000);
+  expect(pool.mostTokens(MODEL, 30)).toBe(1_200);
+});
+
+it("knows how many tokens a model's servers hold, once all of them say so", async () => {
+  expect(pool.largestWindow(MODEL)).toBeNull();
+  counting = { m: { by: "server", window: 4_096 }, "not-listed": { by: "server", window: 1 } };
+  await probed(["ok"]);
+  expect(pool.largestWindow(MODEL)).toBe(4_096);
+  expect(pool.counting(worker.signer, MODEL)).toEqual({ by: "server", window: 4_096 });
+  counting = { m: { by: "server", window: null } };
+  await probed(["ok"]);
+  expect(pool.largestWindow(MODEL)).toBeNull();
+});
+
+it("knows whether a model's workers reason unasked", async () => {
+  expect(pool.alwaysReasons(MODEL)).toBe(false);
+  abilities = { m: ["reasoning", "always_reasoning"] };
+  await probed(["ok"]);
+  expect([pool.alwaysReasons(MODEL), pool.abilities(MODEL)]).toEqual([true, ["reasoning"]]);
+});
+
+it("keeps room for as many jobs as its workers' stakes cover", () => {
+  const keep = (credits = 1) => pool.keep(MODEL, { credits, needs: [] });
+  const place = keep();
+  expect([place?.worker, place?.isOpen(), keep()]).toEqual([worker, true, null]);
+  place?.release();
+  place?.release();
+  expect(keep()).not.toBeNull();
+  // It is busy, not gone.
+  expect(isOffered()).toBe(true);
+  expect(pool.capable(MODEL, { credits: 1, needs: [] })).toEqual([worker]);
+  // Its stake covers no such job, whenever.
+  expect(pool.capable(MODEL, { credits: 2, needs: [] })).toEqual([]);
+});
+
+it("tells when a place becomes free: given back, by a job's end, or announced", async () => {
+  let freed = 0;
+  pool.onFreed(() => {
+    freed += 1;
+  });
+  const place = pool.keep(MODEL, { credits: 1, needs: [] });
+  expect(pool.places(MODEL)).toEqual({ free: 7, queued: 4 });
+  place?.release();
+  expect([freed, pool.places(MODEL).free]).toEqual([1, 8]);
+  await probed(["ok"]);
+  expect(freed).toBe(2);
+});
+
+it("gives a job only to a worker that declares the abilities it needs", async () => {
+  const chosen = (...needs: Ability[]) => pool.candidates(MODEL, { credits: 1, needs })[0]?.signer;
+  expect([chosen(), chosen("json_object")]).toEqual([worker.signer, worker.signer]);
+  expect([chosen("reasoning"), chosen("json_object", "reasoning")]).toEqual([undefined, undefined]);
+  expect([pool.abilities(MODEL), pool.modelsWith(["json_object"])]).toEqual([["json_object"], ["m"]]);
+  await probed(["refused", "refused"]);
+  // Away, and expected back: a client is told to retry, not that there is no such thing.
+  expect([pool.abilities(MODEL), pool.modelsWith(["json_object"])]).toEqual([[], []]);
+  expect([pool.isDeclared(MODEL, ["json_object"]), pool.isDeclared(MODEL, ["reasoning"])]).toEqual([true, false]);
+  abilities = {};
+  await probed(["ok"]);
+  expect(pool.isDeclared(MODEL, ["json_object"])).toBe(false);
+});

@@ -1,0 +1,140 @@
+/** What stands between the gateway and who is slow, or curious, on purpose. */
+import { EventEmitter, once } from "node:events";
+import { get, type RequestListener, type Server } from "node:http";
+import { connect } from "node:net";
+import express from "express";
+import { pino } from "pino";
+import { describe, expect, it } from "vitest";
+import { answerMalformed } from "../../../../api/routes/errors.ts";
+import { createHttpServer, operatorsOnly } from "../../../../api/routes/limits.ts";
+import { limitConnectionsEach } from "../../../../shared/connections.ts";
+import { serve } from "../../support/serve.ts";
+
+type Times = Parameters<typeof createHttpServer>[2];
+let server: Server;
+
+async function listen(app: RequestListener, maxConnections = 10, times?: Times): Promise<number> {
+  server = createHttpServer(app, maxConnections, times);
+  return Number(new URL(await serve(server)).port);
+}
+
+describe("the HTTP server", () => {
+  it("closes connections beyond the limit, and serves those within it", async () => {
+    const port = await listen((_request, response) => response.end("served"), 1);
+    const first = connect(port, "127.0.0.1");
+    await once(first, "connect");
+    const second = connect(port, "127.0.0.1").on("error", () => {});
+    await once(second, "close");
+    first.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+    const [data] = await once(first, "data");
+    expect(String(data)).toContain("served");
+    first.destroy();
+  });
+
+  it("gives headers, bodies and silent readers a time, and answers theirs", async () => {
+    await listen(() => {});
+    expect(server.headersTimeout).toBeGreaterThan(0);
+    expect(server.headersTimeout).toBeLessThanOrEqual(20_000);
+    expect(server.requestTimeout).toBeLessThanOrEqual(60_000);
+    // A plain answer is silent for as long as a lock, a completion and its inclusion take: 20 + 120 + 30 s.
+    expect(server.timeout).toBeGreaterThan(170_000 + 60_000);
+    expect(server.timeout).toBeLessThanOrEqual(600_000);
+  });
+
+  it.each([
+    ["headers that are late", "GET / HTTP/1.1\r\nHost: x\r\n"],
+    ["a body that is late", "POST / HTTP/1.1\r\nHost: x\r\ncontent-length: 5\r\n\r\n"],
+    ["what is no HTTP", "HELO\r\n\r\n"],
+  ])("answers %s, and closes the connection though the client keeps its side open", async (_what, bytes) => {
+    const port = await listen(() => {}, 10, { headers: 200, request: 300, check: 50 });
+    answerMalformed(server, "https://docs.test", pino({ level: "silent" }));
+    const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true }).on("error", () => {});
+    socket.write(bytes);
+    const [data] = await once(socket, "data");
+    expect(String(data)).toMatch(/^HTTP\/1\.1 400 .*"code":"invalid_request"/s);
+    const open = () => new Promise((resolve) => server.getConnections((_error, count) => resolve(count)));
+    await expect.poll(open).toBe(0);
+    socket.destroy();
+  });
+});
+
+describe("connections of one address", () => {
+  const server = new EventEmitter();
+  limitConnectionsEach(server as Server, 2);
+  /** A new connection; whether it was closed. */
+  const open = (remoteAddress: string) => {
+    const socket = Object.assign(new EventEmitter(), { remoteAddress, destroyed: false, destroy: () => {} });
+    socket.destroy = () => {
+      socket.destroyed = true;
+    };
+    server.emit("connection", socket);
+    return socket;
+  };
+
+  it("are limited, until one of them ends; others have their own", () => {
+    const first = open("192.0.2.1");
+    expect([first, open("192.0.2.1"), open("192.0.2.1"), open("192.0.2.2")].map(({ destroyed }) => destroyed)).toEqual([
+      false,
+      false,
+      true,
+      false,
+    ]);
+    first.emit("close");
+    expect([open("192.0.2.1"), open("192.0.2.1")].map(({ destroyed }) => destroyed)).toEqual([false, true]);
+  });
+
+  it("count together within the part of an IPv6 address that its owner chooses", () => {
+    const destroyed = ["2001:db8::1", "2001:db8:0:1::2", "2001:db8:0:ff::3"].map((address) => open(address).destroyed);
+    expect(destroyed).toEqual([false, false, true]);
+  });
+
+  it("are not counted on this machine", () => {
+    const all = Array.from({ length: 10 }, () => [open("127.0.0.1"), open("::ffff:127.0.0.1"), open("::1")]).flat();
+    expect(all.some(({ destroyed }) => destroyed)).toBe(false);
+  });
+});
+
+describe("/metrics", () => {
+  const TOKEN = "0123456789abcdef";
+  const ask = async (token: string | undefined, headers: Record<string, string>) => {
+    const port = await listen(
+      express().get("/metrics", operatorsOnly(token), (_request, response) => response.send("m")),
+    );
+    return (await fetch(`http://127.0.0.1:${port}/metrics`, { headers })).status;
+  };
+
+  it("is open to this machine without a token", async () => {
+    expect(await ask(undefined, {})).toBe(200);
+  });
+
+  it("is not open to a web page whose name was pointed to this machine", async () => {
+    const port = await listen(express().get("/metrics", operatorsOnly(undefined), (_, response) => response.send("m")));
+    const statusAs = (host: string) =>
+      new Promise<number | undefined>((resolve, reject) => {
+        const call = get({ port, host: "127.0.0.1", path: "/metrics", headers: { host } }, (response) => {
+          response.resume();
+          resolve(response.statusCode);
+        });
+        call.on("error", reject);
+      });
+    for (const host of ["attacker.example", `attacker.example:${port}`, "127.0.0.1.attacker.example"]) {
+      expect(await statusAs(host)).toBe(403);
+    }
+    for (const host of [`localhost:${port}`, "127.0.0.1", `[::1]:${port}`]) expect(await statusAs(host)).toBe(200);
+  });
+
+  it.each(["x-forwarded-for", "forwarded", "x-real-ip"])("is not open to what a proxy passes on (%s)", async (name) => {
+    expect(await ask(undefined, { [name]: "127.0.0.1" })).toBe(403);
+  });
+
+  it("with a token needs it from everybody", async () => {
+    expect(await ask(TOKEN, { authorization: `Bearer ${TOKEN}`, "x-forwarded-for": "192.0.2.1" })).toBe(200);
+    for (const headers of [
+      {},
+      { authorization: TOKEN },
+      { authorization: `Bearer ${TOKEN}0` },
+      { authorization: "Bearer" },
+    ])
+      expect(await ask(TOKEN, headers as Record<string, string>)).toBe(403);
+  });
+});

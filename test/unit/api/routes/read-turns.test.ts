@@ -1,0 +1,69 @@
+/** A wallet's reads of its own lists wait for each other, and for nobody else's. */
+import express from "express";
+import { pino } from "pino";
+import { expect, it } from "vitest";
+import { errorHandler } from "../../../../api/routes/errors.ts";
+import { inTurns } from "../../../../api/routes/read-turns.ts";
+import { serve } from "../../support/serve.ts";
+
+/** A list that answers when the test says so. */
+async function openList() {
+  const running: { wallet: string; answer: () => void }[] = [];
+  const client: express.RequestHandler = (request, _response, next) => {
+    request.client = { wallet: request.get("wallet") } as never;
+    next();
+  };
+  const list: express.RequestHandler = (request, response) => {
+    running.push({ wallet: String(request.get("wallet")), answer: () => void response.end() });
+  };
+  const app = express()
+    .use(client, inTurns(), list)
+    .use(errorHandler("https://docs.example.com", pino({ level: "silent" })));
+  const url = await serve(app);
+  const get = (wallet: string, signal?: AbortSignal) => fetch(url, { headers: { wallet }, ...(signal && { signal }) });
+  return { running, get };
+}
+
+it("two of a wallet run at once, the others in the order in which they came", async () => {
+  const { running, get } = await openList();
+  const asked = Array.from({ length: 5 }, () => get("0xa"));
+  const other = get("0xb");
+  await expect.poll(() => running.length).toBe(3);
+  expect(running.map(({ wallet }) => wallet).sort()).toEqual(["0xa", "0xa", "0xb"]);
+  for (let n = 0; n < 6; n++) {
+    await expect.poll(() => running.length).toBeGreaterThan(n);
+    running[n]?.answer();
+  }
+  expect((await Promise.all([...asked, other])).map(({ status }) => status)).toEqual(Array(6).fill(200));
+});
+
+it("those whose client has left take no turn", async () => {
+  const { running, get } = await openList();
+  const first = [get("0xa"), get("0xa")];
+  await expect.poll(() => running.length).toBe(2);
+  const leaving = new AbortController();
+  const left = get("0xa", leaving.signal).catch(() => "left");
+  const last = get("0xa");
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  leaving.abort();
+  expect(await left).toBe("left");
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  running[0]?.answer();
+  await expect.poll(() => running.length).toBe(3);
+  running[1]?.answer();
+  running[2]?.answer();
+  expect((await Promise.all([...first, last])).map(({ status }) => status)).toEqual([200, 200, 200]);
+});
+
+it("beyond fifty that wait, others are sent away", async () => {
+  const { running, get } = await openList();
+  const asked = Array.from({ length: 60 }, () => get("0xa").then(({ status }) => status));
+  const refused = async () => (await Promise.all(asked.map((one) => Promise.race([one, 0])))).filter((s) => s === 429);
+  await expect.poll(async () => (await refused()).length).toBe(8);
+  const answering = setInterval(() => {
+    for (const { answer } of running.splice(0)) answer();
+  }, 1);
+  const statuses = await Promise.all(asked);
+  clearInterval(answering);
+  expect(statuses.filter((status) => status === 200)).toHaveLength(52);
+});

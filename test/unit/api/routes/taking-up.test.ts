@@ -1,0 +1,103 @@
+/** A gateway on a slow chain answers while it takes up what an earlier process left, and takes no jobs before it has. */
+import express from "express";
+import { pino } from "pino";
+import { afterEach, expect, it, vi } from "vitest";
+import { ApiError } from "../../../../api/errors.ts";
+import type { Gateway } from "../../../../api/gateway.ts";
+import { completeChat } from "../../../../api/routes/chat.ts";
+import { errorHandler } from "../../../../api/routes/errors.ts";
+import { healthRoutes } from "../../../../api/routes/health.ts";
+import { serve } from "../../support/serve.ts";
+
+let queries = 0;
+
+afterEach(() => void vi.useRealTimers());
+
+async function health(path: string, takenUp: boolean, alive: string[] = ["0x01"], others = {}): Promise<Response> {
+  const gateway = {
+    config: { BURST_PER_SECOND: 5 },
+    directory: { models: () => [{ number: 1 }, { number: 2 }] },
+    workers: { hosts: () => alive.map((signer) => ({ signer })) },
+    metrics: { registry: {} },
+    pool: { query: async () => void queries++ },
+    head: { silentMs: 0 },
+    signerLock: { held: true },
+    pipeline: { congested: false, unminedMs: 0 },
+    phase: { takenUp, accepting: true, stopping: false },
+    ...others,
+  };
+  const url = await serve(
+    express()
+      .use(healthRoutes(gateway as unknown as Gateway))
+      .use(errorHandler("https://docs.test", pino({ level: "silent" }))),
+  );
+  return fetch(`${url}${path}`);
+}
+
+it("it is alive, and not ready", async () => {
+  expect((await health("/healthz", false)).status).toBe(200);
+  const reply = await health("/readyz", false);
+  expect(reply.status).toBe(503);
+  expect(await reply.json()).toMatchObject({ status: "not ready", checks: { recovery: false, settlement: true } });
+  expect((await health("/readyz", true)).status).toBe(200);
+});
+
+it("says at once that it stops, however slow the database is", async () => {
+  const stopping = {
+    phase: { takenUp: true, accepting: false, stopping: false },
+    pool: { query: () => new Promise(() => {}) },
+  };
+  const reply = await (await health("/readyz", true, [], stopping)).json();
+  expect(reply).toMatchObject({ status: "not ready", checks: { accepting: false } });
+  // It was not asked, so nothing was waited for.
+  expect(reply).not.toHaveProperty("checks.database");
+});
+
+it("is not ready while something waits and nothing is mined", async () => {
+  const standing = { pipeline: { congested: false, unminedMs: 60_000 } };
+  const reply = await health("/readyz", true, [], standing);
+  expect(reply.status).toBe(503);
+  expect(await reply.json()).toMatchObject({ checks: { settlement: true, mining: false } });
+});
+
+it("says how many workers are alive, and is ready without any", async () => {
+  expect(await (await health("/readyz", true, ["0x01", "0x02"])).json()).toMatchObject({ status: "ready", workers: 2 });
+  const reply = await health("/readyz", true, []);
+  expect(reply.status).toBe(200);
+  expect(await reply.json()).toMatchObject({ status: "ready", workers: 0, notice: expect.stringMatching(/no worker/) });
+});
+
+it("asks the database once for many who ask at one moment, and turns a flood away", async () => {
+  // One moment, however long the replies take.
+  vi.useFakeTimers({ toFake: ["performance", "Date", "setInterval"] });
+  queries = 0;
+  const first = await health("/readyz", true);
+  const replies = await Promise.all(Array.from({ length: 19 }, () => fetch(first.url)));
+  expect(queries).toBe(1);
+  const statuses = [first, ...replies].map(({ status }) => status);
+  expect(statuses.filter((status) => status === 200)).toHaveLength(5);
+  expect(statuses.filter((status) => status === 429)).toHaveLength(15);
+});
+
+it("chat is answered with service_unavailable, and when to come back", async () => {
+  const model = { id: "m", number: 1, tier: "lite", contextWindow: 4_096, creditsPerRequest: 8, creditsPer1kTokens: 4 };
+  const dependencies = {
+    directory: { model: () => model },
+    phase: { stopping: false, takenUp: false },
+    jobs: { head: { silentMs: 0 } },
+  };
+  const request = {
+    client: { wallet: "0x01" },
+    headers: {},
+    kept: { keep: () => {} },
+    body: { model: "m", messages: [{ role: "user", content: "Hi" }] },
+  };
+  const refused = (completeChat(dependencies as never) as (...parts: unknown[]) => Promise<void>)(
+    request,
+    {},
+    () => {},
+  );
+  const error = await refused.catch((failure) => failure);
+  expect(error).toBeInstanceOf(ApiError);
+  expect(error).toMatchObject({ code: "service_unavailable", details: { retry_after: 5 } });
+});

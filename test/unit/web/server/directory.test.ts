@@ -1,0 +1,130 @@
+/** The pages of the network and the explorer are open to everyone, and read on the connections that jobs need. */
+import { expect, it } from "vitest";
+import { serveWebApi } from "../../support/web-api.ts";
+
+const signer = (n: number) => `0x${String(n).repeat(40)}`;
+const worker = (n: number) => ({
+  signer: signer(n),
+  number: n,
+  owner: signer(n),
+  payout: signer(n),
+  endpoint: `https://${n}.example.com`,
+  stake: "5",
+  unbondsAt: null,
+  active: true,
+  models: [],
+  registeredAt: 1_700_000_000,
+});
+const slash = (n: number) => ({
+  jobId: "job_1",
+  worker: signer(n),
+  amount: String(n),
+  stake: "0",
+  reason: "equivocation",
+  position: n,
+  blockTime: 1_700_000_000,
+  txHash: "0x",
+});
+
+/** Asks a web application whose database answers from `rows`, by name of the statement; and which statements it was asked. */
+async function ask(path: string, rows: Record<string, unknown[]>) {
+  const asked: string[] = [];
+  const url = await serveWebApi((statement) => {
+    asked.push(statement);
+    return rows[statement] ?? [];
+  });
+  const reply = await fetch(`${url}/${path}`);
+  return { reply, asked };
+}
+
+it("asks the database as often for three workers as for one", async () => {
+  const one = await ask("workers", { index_workers: [worker(1)] });
+  expect(one.reply.status).toBe(200);
+  const rows = { index_workers: [1, 2, 3].map(worker), index_slashes: [slash(3), slash(1)] };
+  const three = await ask("workers", rows);
+  expect(three.asked).toEqual(one.asked);
+  const { data } = (await three.reply.json()) as { data: { number: number; slashes: { amount: string }[] }[] };
+  expect(data.map(({ number, slashes }) => [number, slashes.map(({ amount }) => amount)])).toEqual([
+    [1, ["1"]],
+    [2, []],
+    [3, ["3"]],
+  ]);
+});
+
+it.each(["workers", "models", "operators"])("allows one address 50 readings of /%s a second", async (path) => {
+  const { reply } = await ask(`${path}`, {});
+  expect(reply.headers.get("ratelimit-policy")).toContain("q=50; w=1");
+});
+
+it.each([
+  "models/no-such-model",
+  "workers/9",
+  "workers/0x1",
+  "operators/1%20OR%201",
+  "explorer/blocks/latest",
+  "explorer/blocks/99999999999",
+  "explorer/addresses/0x12",
+  "explorer/find/0xzz",
+])("answers /%s with 404", async (path) => {
+  const { reply } = await ask(`${path}`, { index_workers: [worker(1)] });
+  expect(reply.status).toBe(404);
+  expect(((await reply.json()) as { error: { code: string } }).error.code).toBe("not_found");
+});
+
+it("refuses a page of jobs after an unknown job", async () => {
+  const { reply } = await ask(`explorer/addresses/${signer(1)}?before=job_1`, {});
+  expect(reply.status).toBe(400);
+  expect(await reply.json()).toMatchObject({ error: { code: "invalid_request", param: "before" } });
+});
+
+it("shows a worker's page by its number and by its address, in any case", async () => {
+  for (const id of ["1", signer(1), signer(1).toUpperCase()]) {
+    const { reply } = await ask(`workers/${id}`, { index_workers: [worker(1), worker(2)] });
+    expect(await reply.json()).toMatchObject({ number: 1, jobs: [], history: [], jobs_24h: 0, success_24h: null });
+  }
+});
+
+it("counts a worker's success by this operator's jobs and its seen failures", async () => {
+  const day = {
+    bucket: 1,
+    operator: 1,
+    model: 1,
+    worker: signer(1),
+    jobs: 9,
+    settled: 9,
+    failed: 0,
+    open: 0,
+    credits: 18,
+    units: 162,
+  };
+  const { reply } = await ask("workers", {
+    index_workers: [worker(1)],
+    index_network_day: [day, { ...day, operator: 2, settled: 5, units: 90 }],
+    "worker-failed-jobs": [{ worker: signer(1), failures: 1 }],
+  });
+  expect(((await reply.json()) as { data: object[] }).data[0]).toMatchObject({
+    jobs_24h: 14,
+    earned_24h: 252,
+    success_24h: 0.9,
+  });
+});
+
+it("shows what a worker earned ever and in seven days, and what the treasury owes it", async () => {
+  const today = Math.floor(Date.now() / 86_400_000);
+  const earned = { worker: signer(1), over: true };
+  const { reply } = await ask("workers/1", {
+    index_workers: [worker(1), worker(2)],
+    index_earned_by_worker: [
+      { ...earned, day: 0, units: 1_000 },
+      { ...earned, day: today - 6, units: 200 },
+      { ...earned, day: today, units: 30 },
+      { ...earned, worker: signer(2), day: today, units: 4 },
+    ],
+    index_treasury_debts: [{ jobId: "job_1", units: 5 }],
+  });
+  expect(await reply.json()).toMatchObject({
+    earned_total: 1_230,
+    earned_7d: 230,
+    owed: [{ job_id: "job_1", units: 5 }],
+  });
+});

@@ -1,0 +1,63 @@
+/** The export of a wallet's jobs reads all of them: one runs at a time. */
+import express from "express";
+import { pino } from "pino";
+import { expect, it, onTestFinished } from "vitest";
+import { errorHandler } from "../../../../api/routes/errors.ts";
+import { webAccountRoutes } from "../../../../web/server/account.ts";
+import { serve } from "../../support/serve.ts";
+
+/** The routes over jobs of which each page waits for `nextPage`; the wallet is what a header says. */
+async function openExports() {
+  const pages: ((cursor: string | null) => void)[] = [];
+  const list = () =>
+    new Promise((resolve) => {
+      pages.push((cursor) => resolve({ data: [], cursor }));
+    });
+  const session: express.RequestHandler = (request, _response, next) => {
+    request.client = { wallet: request.get("wallet") } as never;
+    next();
+  };
+  const app = express()
+    .use(webAccountRoutes({ jobReader: { list } } as never, session))
+    .use(errorHandler("https://docs.example.com", pino({ level: "silent" })));
+  const url = `${await serve(app)}/jobs.csv`;
+  const get = (wallet: string) => fetch(url, { headers: { wallet } });
+  /** Answers the oldest page that somebody waits for. */
+  const nextPage = async (cursor: string | null) => {
+    while (pages.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    pages.shift()?.(cursor);
+  };
+  return { get, nextPage, pages, waiting: () => pages.length };
+}
+
+it("refuses a second export of a wallet while one runs", async () => {
+  const { get, nextPage, waiting } = await openExports();
+  const first = get("0xa");
+  await expect.poll(waiting).toBe(1);
+  const second = await get("0xa");
+  expect(second.status).toBe(409);
+  expect(await second.json()).toMatchObject({ error: { message: expect.stringMatching(/wait for its end/) } });
+  const other = get("0xb");
+  await expect.poll(waiting).toBe(2);
+  await nextPage(null);
+  await nextPage(null);
+  expect((await (await first).text()).split("\r\n")).toHaveLength(2);
+  expect((await other).status).toBe(200);
+  const again = get("0xa");
+  await nextPage(null);
+  expect((await again).status).toBe(200);
+});
+
+it("an export that its client broke off ends, however many jobs are left", async () => {
+  const { get, nextPage, pages } = await openExports();
+  const broken = get("0xa");
+  await nextPage("job_1");
+  expect((await get("0xa")).status).toBe(409);
+  await (await broken).body?.cancel();
+  // There is always another page.
+  const giving = setInterval(() => {
+    for (const give of pages.splice(0)) give("job_2");
+  }, 20);
+  onTestFinished(() => clearInterval(giving));
+  await expect.poll(async () => (await get("0xa")).status, { timeout: 20_000 }).toBe(200);
+});

@@ -1,0 +1,162 @@
+/** The numbers of a day and of all time are open to everybody: asking for them must not cost a scan of the jobs each time. */
+import { expect, it } from "vitest";
+import { paced } from "../../../../api/db/pool.ts";
+import { type DayRow, earningsByWorker, networkDay } from "../../../../web/server/network-day.ts";
+
+const HOUR = 3_600;
+/** The beginning of ten minutes, Unix seconds. */
+const START = 1_700_000_400;
+const bucketAt = (time: number) => Math.floor(time / 600);
+
+/** A job of worker `w`, locked at a time; without an end it is open. */
+const jobAt = (time: number, ends: "settled" | "failed" | "open" = "settled"): DayRow => ({
+  bucket: bucketAt(time),
+  operator: 1,
+  model: 1,
+  worker: "w",
+  jobs: 1,
+  settled: Number(ends === "settled"),
+  failed: Number(ends === "failed"),
+  open: Number(ends === "open"),
+  credits: ends === "settled" ? 2 : 0,
+  units: 0,
+});
+
+/** An index whose jobs a test changes; it notes from which time on it was read. */
+function world() {
+  const state = { now: START, indexed: START, jobs: [] as DayRow[], since: [] as number[] };
+  const query = async ({ name, values }: { name: string; values: unknown[] }) => {
+    if (name === "index_head") return { rows: [{ blockTime: state.indexed }] };
+    const since = values[1] as number;
+    state.since.push(since);
+    return { rows: state.jobs.filter(({ bucket }) => bucket * 600 >= since) };
+  };
+  const day = networkDay({ query } as never, () => state.now * 1000);
+  const later = async (seconds: number) => {
+    state.now += seconds;
+    state.indexed = state.now;
+    return (await day()).reduce((sum, { jobs }) => sum + jobs, 0);
+  };
+  return { state, day, later };
+}
+
+it("reads the whole day once, and then only what is not over", async () => {
+  const { state, later } = world();
+  state.jobs = [jobAt(START - 20 * HOUR), jobAt(START - 2 * HOUR), jobAt(START)];
+  expect(await later(60)).toBe(3);
+  expect(await later(60)).toBe(3);
+  state.jobs.push(jobAt(START + 130));
+  expect(await later(60)).toBe(4);
+  expect(state.since).toEqual([START - 24 * HOUR + 600, START, START]);
+});
+
+it("reads again from the first job that has not ended", async () => {
+  const { state, later } = world();
+  state.jobs = [jobAt(START - 2 * HOUR, "open"), jobAt(START - HOUR)];
+  await later(60);
+  state.jobs[0] = jobAt(START - 2 * HOUR);
+  await later(60);
+  await later(60);
+  expect(state.since.slice(1)).toEqual([START - 2 * HOUR, START]);
+});
+
+it("keeps nothing that the index has not reached", async () => {
+  const { state, day, later } = world();
+  await later(0);
+  state.now += HOUR;
+  await day();
+  state.jobs = [jobAt(START + 10)];
+  expect(await later(60)).toBe(1);
+});
+
+it("forgets what is older than a day", async () => {
+  const { state, later } = world();
+  state.jobs = [jobAt(START - HOUR)];
+  expect(await later(60)).toBe(1);
+  expect(await later(23 * HOUR)).toBe(0);
+});
+
+/** A paced read that takes a second of the test's clock, and how often it was made. */
+function slowly(fails = false) {
+  const clock = { now: 0, reads: 0 };
+  const read = async () => {
+    clock.reads += 1;
+    clock.now += 1_000;
+    if (fails) throw new Error("no index");
+    return clock.reads;
+  };
+  return { clock, ask: paced(read, () => clock.now) };
+}
+
+it("answers all who ask with one read, and pauses 20 times as long as it took", async () => {
+  const { clock, ask } = slowly();
+  expect(await Promise.all([ask(), ask(), ask()])).toEqual([1, 1, 1]);
+  clock.now += 19_000;
+  expect(await ask()).toBe(1);
+  clock.now += 1_000;
+  expect(await ask()).toBe(2);
+});
+
+it("asks again after a failure, no sooner than after a success", async () => {
+  const { clock, ask } = slowly(true);
+  for (const [later, reads] of [
+    [0, 1],
+    [2_999, 1],
+    [1, 2],
+  ] as const) {
+    clock.now += later;
+    await expect(ask()).rejects.toThrow("no index");
+    expect(clock.reads).toBe(reads);
+  }
+});
+
+const DAY = 86_400;
+/** A day's beginning, Unix seconds. */
+const TODAY = 20_000 * DAY;
+
+/** An index of settled and open jobs of worker `w`: when each was locked, and what it earned. */
+function paidWorld() {
+  const state = { now: TODAY + HOUR, jobs: [] as { at: number; units: number | null }[], since: [] as number[] };
+  const query = async ({ name, values }: { name: string; values: number[] }) => {
+    if (name === "index_head") return { rows: [{ blockTime: state.now }] };
+    const open = state.jobs.filter(({ units }) => units === null).map(({ at }) => at);
+    if (name === "index_oldest_open_job") return { rows: [{ oldest: open.length === 0 ? null : Math.min(...open) }] };
+    const [, from = 0, until = 0, week = 0] = values;
+    state.since.push(from);
+    const found = state.jobs.filter(({ at, units }) => units !== null && at >= from);
+    const dayOf = (at: number) => (Math.floor(at / DAY) < week ? 0 : Math.floor(at / DAY));
+    return { rows: found.map(({ at, units }) => ({ worker: "w", day: dayOf(at), over: at < until, units })) };
+  };
+  const read = earningsByWorker({ query } as never, () => state.now * 1000);
+  const later = async (seconds: number) => {
+    state.now += seconds;
+    return (await read()).get("w");
+  };
+  return { state, later };
+}
+
+it("adds what a worker earns to what it earned, and reads old jobs once", async () => {
+  const { state, later } = paidWorld();
+  state.jobs = [
+    { at: TODAY - 30 * DAY, units: 100 },
+    { at: TODAY - 6 * DAY, units: 20 },
+    { at: TODAY, units: 3 },
+  ];
+  expect(await later(60)).toEqual({ ever: 123, week: 23 });
+  state.jobs.push({ at: state.now, units: 4 });
+  expect(await later(60)).toEqual({ ever: 127, week: 27 });
+  expect(state.since).toEqual([0, TODAY + HOUR + 60]);
+  expect(await later(DAY)).toEqual({ ever: 127, week: 7 });
+});
+
+it("counts the earnings of a job that was settled late", async () => {
+  const { state, later } = paidWorld();
+  state.jobs = [
+    { at: TODAY - DAY, units: null },
+    { at: TODAY - HOUR, units: 5 },
+  ];
+  expect(await later(60)).toEqual({ ever: 5, week: 5 });
+  state.jobs[0] = { at: TODAY - DAY, units: 7 };
+  expect(await later(60)).toEqual({ ever: 12, week: 12 });
+  expect(await later(60)).toEqual({ ever: 12, week: 12 });
+});
