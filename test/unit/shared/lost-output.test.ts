@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 
 /** Every write to it fails with ENOSPC. */
 const FULL = "/dev/full";
-const ROOT = new URL("../../../../", import.meta.url);
+const ROOT = new URL("../../../", import.meta.url);
 
 it.for([
   ["the gateway's log", "createLogger('info', {}).info('line')", "api/observe/log.ts"],
