@@ -1,7 +1,7 @@
 /**
  * The chain as gateway and worker read it: JSON-RPC through one or several nodes. This is the one place that deals with the limits and faults of
- * nodes. A call that changes nothing is asked again, a batch becomes as small as the node takes, and a node that is silent, behind, on another fork
- * or of another chain, or that contradicts itself, is left out.
+ * nodes. A call that changes nothing is asked again, a batch becomes as small as the node takes, and a node that is silent, behind, far ahead, on
+ * another fork or of another chain, or that contradicts itself, is left out.
  */
 import { type CustomTransport, custom } from "viem";
 import {
@@ -30,15 +30,18 @@ const PASSING_CODES: ReadonlySet<number> = new Set([-32_005, -32_016, -32_603, -
 const REST_MS = 5_000;
 /** A limit of batches is tried again beyond itself after this time: a lost connection can have looked like one. */
 const BATCH_AGAIN_MS = 60_000;
-/** How often several nodes are compared, how far one may be behind the best, and in how many looks. */
+/** How often several nodes are compared, how far one may be behind the agreed height, and in how many looks. */
 const COMPARE_MS = 2_000;
 const BEHIND_BLOCKS = 3;
 const BEHIND_LOOKS = 2;
-/** A node that is further behind than this says nothing of forks. */
+/** A node that is further behind than this says nothing of forks. One that is further ahead is not believed. */
 const SYNCING_BLOCKS = 64;
+/** A node whose newest block is older than this has stopped, or is syncing. */
+const STALE_MS = 60_000;
 /** A node that contradicted itself is left out for so long: its address leads to machines on different forks. */
 const CONTRADICTED_MS = 60_000;
-const LEFT_OUT = "a node is silent, behind, on a fork, contradicts itself or is of another chain: it is left out";
+const LEFT_OUT =
+  "a node is silent, behind, far ahead, on a fork, contradicts itself or is of another chain: it is left out";
 /** So often a block is asked for again whose hash is another one than before: a reorganisation does not go back. */
 const CONTRADICTION_LOOKS = 3;
 
@@ -69,8 +72,8 @@ class Source {
   readonly rpc: JsonRpc;
   readonly host: string;
   restsUntil = 0;
-  /** Looks in a row in which it was silent, behind the best node, or on another fork than most. */
-  behind = 0;
+  /** Looks in a row in which it was silent, behind or far ahead of the agreed height, or on another fork than most. */
+  apart = 0;
   /** A block that it told of at the last look. */
   seen: { height: number; hash: string } | null = null;
   contradictedAt = Number.NEGATIVE_INFINITY;
@@ -85,7 +88,7 @@ class Source {
   }
 
   get isLeftOut(): boolean {
-    return this.isOfOtherChain || this.behind >= BEHIND_LOOKS || this.hasContradicted;
+    return this.isOfOtherChain || this.apart >= BEHIND_LOOKS || this.hasContradicted;
   }
 
   get hasContradicted(): boolean {
@@ -94,10 +97,18 @@ class Source {
 
   /** Its hash of the block at a height; null where it has none, or does not answer. */
   async hashAt(height: number): Promise<string | null> {
+    return (await this.#blockAt(height))?.hash ?? null;
+  }
+
+  /** Whether its block at a height is older than a newest block should be. False where it does not say. */
+  async isStaleAt(height: number): Promise<boolean> {
+    const timestamp = (await this.#blockAt(height))?.timestamp;
+    return timestamp !== undefined && Date.now() - Number(timestamp) * 1_000 > STALE_MS;
+  }
+
+  async #blockAt(height: number): Promise<{ hash?: string; timestamp?: string } | null> {
     try {
-      const params = [`0x${height.toString(16)}`, false];
-      const block = await this.rpc.request<{ hash?: string } | null>("eth_getBlockByNumber", params, COMPARE_MS);
-      return block?.hash ?? null;
+      return await this.rpc.request("eth_getBlockByNumber", [`0x${height.toString(16)}`, false], COMPARE_MS);
     } catch {
       return null;
     }
@@ -130,7 +141,7 @@ export class ChainNode {
     this.#log = log;
   }
 
-  /** Compares several nodes from now on. One that is silent, behind, on a fork, contradicts itself, or is not of `chainId`, is left out. */
+  /** Compares several nodes from now on. One that is silent, behind, far ahead, on a fork, contradicts itself, or is not of `chainId`, is left out. */
   watch(chainId: number): void {
     if (this.#sources.length < 2) return;
     this.#timer = setInterval(() => void this.compare(chainId), COMPARE_MS).unref();
@@ -185,7 +196,8 @@ export class ChainNode {
   async compare(chainId: number): Promise<void> {
     const looks = await Promise.all(this.#sources.map((source) => lookAt(source, chainId)));
     const blocks = looks.map(({ block }) => block);
-    const near = blocks.filter((block) => block > Math.max(...blocks) - SYNCING_BLOCKS);
+    const reached = await this.#agreedHeight(blocks);
+    const near = blocks.filter((block) => block > reached - SYNCING_BLOCKS);
     const height = Math.max(0, Math.min(...near) - BEHIND_BLOCKS);
     const ofThose = <T>(ask: (source: Source) => Promise<T>) =>
       Promise.all(this.#sources.map((source, index) => (blocks[index] === SILENT ? null : ask(source))));
@@ -200,17 +212,40 @@ export class ChainNode {
     // One that contradicts itself has no say in which fork is the chain.
     const chosen = commonest(hashes.filter((_, index) => !this.#sources[index]?.hasContradicted));
     const isOnFork = hashes.map((hash) => hash !== null && chosen !== null && hash !== chosen);
-    const best = Math.max(...blocks.map((block, index) => (isOnFork[index] ? SILENT : block)));
+    const agreed = await this.#agreedHeight(blocks.map((block, index) => (isOnFork[index] ? SILENT : block)));
     for (const [index, source] of this.#sources.entries()) {
       const wasLeftOut = wereLeftOut[index];
       const { isOfOtherChain, block } = looks[index] as Look;
       source.isOfOtherChain = isOfOtherChain ?? source.isOfOtherChain;
-      source.behind = isOnFork[index] || block < best - BEHIND_BLOCKS ? source.behind + 1 : 0;
+      const isApart = isOnFork[index] || block < agreed - BEHIND_BLOCKS || block > agreed + SYNCING_BLOCKS;
+      source.apart = isApart ? source.apart + 1 : 0;
       const [onFork, contradictsItself] = [isOnFork[index], contradictions[index]];
-      const told = { node: source.host, block, best, isOfOtherChain: source.isOfOtherChain, onFork, contradictsItself };
+      const told = {
+        node: source.host,
+        block,
+        agreed,
+        isOfOtherChain: source.isOfOtherChain,
+        onFork,
+        contradictsItself,
+      };
       if (source.isLeftOut && !wasLeftOut) this.#log?.warn(told, LEFT_OUT);
       if (!source.isLeftOut && wasLeftOut) this.#log?.info(told, "a node is as the others again: it is asked again");
     }
+  }
+
+  /**
+   * The height that at least half of the nodes that answer have reached, so that one node's claim puts no majority behind. Of two nodes the first
+   * decides, because nothing tells which of them is right. The second decides if it is ahead and the first one's newest block is over a minute old:
+   * then the first one shows by itself that it has stopped or is syncing.
+   */
+  async #agreedHeight(blocks: readonly number[]): Promise<number> {
+    const answering = blocks.filter((block) => block !== SILENT);
+    const [first, second] = answering;
+    if (first !== undefined && second !== undefined && answering.length === 2) {
+      const isStale = second > first + BEHIND_BLOCKS && (await this.#sources[blocks.indexOf(first)]?.isStaleAt(first));
+      return isStale ? second : first;
+    }
+    return answering.toSorted((a, b) => b - a)[Math.ceil(answering.length / 2) - 1] ?? SILENT;
   }
 
   /**
@@ -251,7 +286,7 @@ export class ChainNode {
   }
 }
 
-/** Block of a node that did not answer, or is of another chain. */
+/** Block of a node that did not answer, not with a height, or is of another chain. */
 const SILENT = Number.NEGATIVE_INFINITY;
 type Look = { isOfOtherChain: boolean | null; block: number };
 
@@ -263,7 +298,10 @@ async function lookAt({ rpc }: Source, chainId: number): Promise<Look> {
       rpc.request<string>("eth_blockNumber", [], COMPARE_MS),
     ]);
     const isOfOtherChain = Number(id) !== chainId;
-    return { isOfOtherChain, block: isOfOtherChain ? SILENT : Number(block) };
+    const height = Number(block);
+    // A height that is no number would compare with nothing, and every node would count as current.
+    const isHeight = Number.isSafeInteger(height) && height >= 0;
+    return { isOfOtherChain, block: isOfOtherChain || !isHeight ? SILENT : height };
   } catch {
     return { isOfOtherChain: null, block: SILENT };
   }

@@ -15,17 +15,20 @@ type Reply = { status?: number; body?: unknown } | "drop";
 
 /** A node with a number of blocks; `refuse` answers instead of it, where it returns something. */
 async function startNode({
-  block = 10,
+  block = 10 as number | string,
   chainId = 1,
+  /** How old its blocks are, ms. */
+  age = 0,
   hashAt = (number: number, _asked: number): string | null => `0x${number}`,
   refuse = (_calls: Call[], _asked: number): Reply | null | Promise<Reply> => null,
 } = {}) {
-  const node = { url: "", block, chainId, hashAt, refuse, asked: [] as Call[][] };
+  const node = { url: "", block, chainId, age, hashAt, refuse, asked: [] as Call[][] };
   const result = ({ id, method, params }: Call) => {
     if (method === "eth_chainId") return { id, result: `0x${node.chainId.toString(16)}` };
     if (method === "eth_getBlockByNumber") {
       const hash = node.hashAt(Number(params[0]), node.asked.length);
-      return { id, result: hash === null ? null : { hash } };
+      const timestamp = `0x${Math.floor((Date.now() - node.age) / 1_000).toString(16)}`;
+      return { id, result: hash === null ? null : { hash, timestamp } };
     }
     return { id, result: method === "eth_blockNumber" ? `0x${node.block.toString(16)}` : [method, ...params] };
   };
@@ -172,6 +175,9 @@ describe("several nodes", () => {
     ["of another chain", { chainId: 2 }],
     ["syncing, and far behind", { block: 0 }],
     ["on another fork", { hashAt: (number: number) => `0xf${number}` }],
+    ["at an invented height", { block: 0xfffffff }],
+    ["at a height that no majority has", { block: 75 }],
+    ["at a height that is no number", { block: "none" }],
     ["ahead on another fork", { block: 40, hashAt: (number: number) => `0xf${number}` }],
   ])("one that is %s is left out, which is said, until it is not", async (_, fault) => {
     const [bad, good, other] = [await startNode(fault), await startNode(), await startNode()];
@@ -188,6 +194,32 @@ describe("several nodes", () => {
     await chain.request("eth_call", [1]);
     expect(bad.asked.flat().map(({ method }) => method)).toContain("eth_call");
     expect(said).toEqual([expect.stringContaining("left out"), expect.stringContaining("asked again")]);
+  });
+
+  it("one that is ahead by less than a syncing node is behind stays", async () => {
+    const [ahead, good, other] = [await startNode({ block: 74 }), await startNode(), await startNode()];
+    const chain = new ChainNode([ahead.url, good.url, other.url]);
+    for (let looks = 0; looks < 3; looks++) await chain.compare(1);
+    ahead.asked = [];
+    await chain.request("eth_call", [1]);
+    expect(ahead.asked).toHaveLength(1);
+  });
+
+  it.each([
+    ["the first is believed", 0, 1_000, [1, 0]],
+    ["the first is believed while its newest block may be the newest", 0, 50_000, [1, 0]],
+    ["the second is asked once the first has stopped", 0, 70_000, [0, 1]],
+    ["the second is asked while the first syncs", 1, 3_600_000, [0, 1]],
+  ])("of two, where the second is ahead, %s", async (_, step, age, asked) => {
+    const [first, second] = [await startNode({ age }), await startNode({ block: 0xfffffff })];
+    const chain = new ChainNode([first.url, second.url]);
+    for (let looks = 0; looks < 3; looks++) {
+      await chain.compare(1);
+      first.block = Number(first.block) + step;
+    }
+    for (const node of [first, second]) node.asked = [];
+    await chain.request("eth_call", [1]);
+    expect([first.asked.length, second.asked.length]).toEqual(asked);
   });
 
   it("leaves out a node that has two blocks of one height by turns", async () => {
