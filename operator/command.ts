@@ -20,7 +20,7 @@ type Handler<Made> = <Given extends unknown[]>(
   make: (operator: Operator, ...given: Given) => Awaitable<Made>,
 ) => (...given: Given) => Promise<void>;
 
-export type Handlers = {
+type Handlers = {
   /** Shows a result. */
   show: Handler<Output>;
   /** The same for a command that needs the database and no chain. */

@@ -48,7 +48,7 @@ const ERRORS: Abi = Object.values(abis)
   .filter((item) => item.type === "error");
 
 /** Node and contracts, as RPC_URL and DEPLOYMENT_FILE name them, or as the local stack in DATA_DIR has them. */
-export function readPlace(env: NodeJS.ProcessEnv) {
+function readPlace(env: NodeJS.ProcessEnv) {
   const { stack } = readStackFile(env);
   const file = resolve(env["DEPLOYMENT_FILE"] || join(dataDirOf(env), "deployment.json"));
   const rpcUrl = env["RPC_URL"] || stack?.rpc_url;

@@ -22,6 +22,8 @@ export type AppConfig = {
   /** Id of the operator that runs this service. */
   operator: number;
   minimum_deposit: number;
+  /** Every event that a webhook can name, and when it happens. */
+  webhook_events: { name: string; meaning: string }[];
   /** Seconds from the answer's end in which the service opens a dispute, and from the settlement in which the wallet can. */
   dispute_seconds: number;
   wallet_dispute_seconds: number;

@@ -10,7 +10,7 @@ import { type Address, keccak256, stringToBytes } from "viem";
 const RETAKE_MS = 1_000;
 /** Longer than a process needs to take its lock again, once the database is back. */
 const OTHERS_MS = 8_000;
-/** Another signer's lock is looked at so often in that time. */
+/** Pauses between the looks at another signer's lock in that time; there is one look more. */
 const LOOKS = 8;
 const TIMEOUT_MS = 5_000;
 /** Both ends notice within 15 s that the other machine is gone: then the lock is lost here, and free there. */

@@ -133,7 +133,7 @@ const SUMS = `sum(looks)::int AS looks, sum(up)::int AS up, sum(requests)::int A
 const MOST_WORKERS = 12;
 
 /** A line of a chart: all spans of the range, oldest first. `worker`: `ANY_WORKER` for the model as clients met it. */
-export type ObservedLine = { worker: string; spans: ObservedSpan[] };
+type ObservedLine = { worker: string; spans: ObservedSpan[] };
 
 /** A model's lines: the first is the model's own, then its workers, those with most requests first. At most 30 × 13 sums are read. */
 export async function observedOfModel(

@@ -89,7 +89,7 @@ export class PlaceQueue {
     const since = performance.now();
     const labels = { model: String(model.number) };
     const refused = new AbortController();
-    const refuse = (reason: "full" | "late", waited: number): void => {
+    const refuse = (reason: "full" | "late", waited: number | null): void => {
       metrics.queueRefusals.inc({ ...labels, reason });
       const error = this.#refusal(wanted, queue, { isHeld, waited });
       if (error.code === "no_workers_available") workers.requestEnded(model.number, false);
@@ -99,7 +99,7 @@ export class PlaceQueue {
     const leave = () => metrics.queueRefusals.inc({ ...labels, reason: "left" });
     signal.addEventListener("abort", leave, { once: true });
     try {
-      const waiter = { wallet: wallet.toLowerCase(), isFirst: false, take, crowdedOut: () => refuse("full", 0) };
+      const waiter = { wallet: wallet.toLowerCase(), isFirst: false, take, crowdedOut: () => refuse("full", null) };
       return await this.#wait(queue, waiter, AbortSignal.any([signal, refused.signal, this.#closing.signal]));
     } finally {
       clearTimeout(late);
@@ -235,7 +235,7 @@ export class PlaceQueue {
   #refusal(
     { model, credits }: Wanted,
     { turns, pace }: ModelQueue,
-    { isHeld, waited }: { isHeld: boolean; waited: number },
+    { isHeld, waited }: { isHeld: boolean; waited: number | null },
   ): ApiError {
     if (isHeld) {
       return unavailable(

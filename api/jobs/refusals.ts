@@ -28,19 +28,19 @@ export function noWorkers(model: Pick<Model, "id">, credits?: number): ApiError 
 }
 
 /**
- * 503 with the details of the specification: all places of the model's workers are taken. `waited`: seconds that the request waited; 0 where the
- * queue is full. `credits`: of the job, where it is cover for them that lacks.
+ * 503 with the details of the specification: all places of the model's workers are taken. `waited`: seconds that the request waited; null where
+ * the queue is full. `credits`: of the job, where it is cover for them that lacks.
  */
 export function noPlace(
   model: Pick<Model, "id">,
-  { waited, retryAfter, credits }: { waited: number; retryAfter: number; credits: number | null },
+  { waited, retryAfter, credits }: { waited: number | null; retryAfter: number; credits: number | null },
 ): ApiError {
+  const job = credits === null ? "another job" : `a job of ${credits} credits`;
+  const time = waited === 0 ? "now" : `within ${waited} seconds`;
   const why =
-    waited === 0
+    waited === null
       ? `Too many requests wait for a worker of '${model.id}'`
-      : credits === null
-        ? `The workers of '${model.id}' had no place for another job within ${waited} seconds`
-        : `The workers of '${model.id}' had no place for a job of ${credits} credits within ${waited} seconds`;
+      : `The workers of '${model.id}' had no place for ${job} ${time}`;
   const smaller = credits === null ? "" : ", or ask for fewer max_tokens";
   return capacityError(model, retryAfter, `${why}; nothing is charged. Retry in ${retryAfter} seconds${smaller}.`);
 }

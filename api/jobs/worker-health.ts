@@ -24,7 +24,7 @@ const UNNOTICED_MS = 100;
 type Outstanding = { since: number; runsSince: number | null; firstToken: boolean };
 
 /** What a worker says of its places: jobs that it runs at once, jobs that may wait there, and how many of both it has, from all gateways. */
-export type AnnouncedPlaces = { running: number; waiting: number; taken: number };
+type AnnouncedPlaces = { running: number; waiting: number; taken: number };
 
 /** What one gateway knows of one worker. Times are milliseconds since the epoch. */
 export class WorkerHealth {

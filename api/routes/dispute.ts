@@ -14,7 +14,7 @@ import { JOB } from "./openapi/headers.ts";
 import { setJobHeaders } from "./request.ts";
 
 /** Body of `POST /v1/jobs/{job_id}/dispute`. */
-export const disputeBodySchema = z
+const disputeBodySchema = z
   .object(
     {
       received_output_hash: z
@@ -31,7 +31,7 @@ export const disputeBodySchema = z
   .meta({ id: "DisputeRequest" });
 
 /** Its answer; the same keys whether or not a dispute was opened, and `note` where there is something to say. */
-export const disputeSchema = z
+const disputeSchema = z
   .object({
     job_id: jobId,
     dispute_opened: z.boolean().meta({ description: "False when the hashes are equal: there is nothing to dispute." }),

@@ -244,7 +244,7 @@ function shown(value: unknown): string {
 // --------------------------------------------------------------------------------------------------------------- votes
 
 /** Hundredths of a percent of all SVC above which an account is named: a quarter of the first quorum. */
-export const NAMED_SHARE_BPS = 100n;
+const NAMED_SHARE_BPS = 100n;
 
 export type Holder = { account: Address; what: "of all SVC" | "of all votes"; bps: bigint };
 

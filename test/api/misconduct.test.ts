@@ -1,6 +1,6 @@
 /**
  * Workers that cheat or break, seen from the gateway's side: named, refused, the client unharmed, the incident on record. Each way to cheat:
- * test/unit/misconduct.test.ts.
+ * test/unit/api/jobs/misconduct.test.ts.
  */
 import { afterAll, describe, expect, it } from "vitest";
 import type { IncidentCode } from "../../api/db/incidents.ts";

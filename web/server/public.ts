@@ -5,6 +5,7 @@ import type { Config } from "../../api/config.ts";
 import { DEV_CHAIN_ID } from "../../protocol/deployment.ts";
 import { MINIMUM_DEPOSIT_CREDITS } from "../../protocol/money.ts";
 import { secretsOfUrl } from "../../shared/redact.ts";
+import { EVENT_NAMES, EVENTS } from "../../webhooks/events.ts";
 import type * as contract from "../contract.ts";
 
 type DisputeTimes = { dispute: number; inclusion: number };
@@ -34,6 +35,7 @@ export function publicConfig(
     start_block: startBlock,
     operator,
     minimum_deposit: MINIMUM_DEPOSIT_CREDITS,
+    webhook_events: EVENT_NAMES.map((name) => ({ name, meaning: EVENTS[name].meaning })),
     dispute_seconds: dispute,
     wallet_dispute_seconds: dispute + inclusion,
     development,

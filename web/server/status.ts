@@ -5,14 +5,14 @@ import { observedModels } from "../../api/db/observations.ts";
 import { paced } from "../../api/db/pool.ts";
 import type { Gateway } from "../../api/gateway.ts";
 import { gatewayChecks } from "../../api/routes/health.ts";
+import type * as contract from "../contract.ts";
 
 /** An index that is further behind shows lists that are old. */
 const INDEX_LAG_BLOCKS = 20;
 /** One look serves all who ask within this time. */
 const SHARED_MS = 1_000;
 
-type State = "ok" | "degraded" | "down";
-type Part = { name: string; ok: boolean; says: string };
+type Part = contract.Status["parts"][number];
 
 /**
  * `GET /status`, without a sign-in: `{status, checked_at, parts: [{name, ok, says}], models: [{id, active_workers, demo, uptime_24h}]}`. `down`, with
@@ -22,7 +22,7 @@ export function statusRoute(gateway: Gateway): RequestHandler {
   const { pool, head, directory, workers } = gateway;
   const seen = observedModels(pool);
   const look = paced(
-    async () => {
+    async (): Promise<contract.Status> => {
       const [indexed, observed] = await Promise.all([
         ifIndexed(getHead(pool), null).catch(() => undefined),
         seen().catch(() => new Map<number, { uptime: number | null }>()),
@@ -62,7 +62,7 @@ export function statusRoute(gateway: Gateway): RequestHandler {
 }
 
 /** Chat requests need every part but the index. */
-function stateOf(parts: readonly Part[], models: readonly { active_workers: number }[]): State {
+function stateOf(parts: readonly Part[], models: readonly { active_workers: number }[]): contract.Status["status"] {
   if (parts.some(({ name, ok }) => name !== "index" && !ok)) return "down";
   if (models.length > 0 && models.every(({ active_workers }) => active_workers === 0)) return "down";
   const isWhole = parts.every(({ ok }) => ok) && models.every(({ active_workers }) => active_workers > 0);

@@ -2,12 +2,10 @@
 import { read } from "../../api/db/index-reads.ts";
 import { view } from "../../api/db/index-rows.ts";
 import type { Reader } from "../../api/db/pool.ts";
+import type { Used } from "../contract.ts";
 
-/** `uncharged`: of these jobs, those that failed or were refunded. `credits`: what they cost in the end, after disputes. */
-type Sums = { jobs: number; uncharged: number; credits: number; tokens: number };
-
-/** Sums, and in how many seconds half and 95 % of the answered jobs were answered, from the lock on; null if none was. */
-export type Used = Sums & { answer_seconds: { median: number; p95: number } | null };
+/** `credits`: what the jobs cost in the end, after disputes. */
+type Sums = Omit<Used, "answer_seconds">;
 
 /** Jobs of one span and model that were answered so many seconds after their lock; null: not answered. */
 export type UsageRow = Sums & { start: number; model: string; seconds: number | null };

@@ -1,6 +1,6 @@
 /**
  * What nodes do by public reports, beside the refusals and limits of nodes.test.ts. Each kind is tried with the transaction pipeline behind a node
- * that does so; two are the indexer's (test/indexer/nodes.test.ts) and one the reader's (test/unit/chain-node.test.ts).
+ * that does so; two are the indexer's (test/indexer/nodes.test.ts) and one the reader's (test/unit/shared/chain-node.test.ts).
  *
  *   what the node does                                        report                                          before            now
  *   --------------------------------------------------------  ----------------------------------------------  ----------------  -------------------

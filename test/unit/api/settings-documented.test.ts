@@ -49,7 +49,7 @@ describe("docs/operations/settings.md", () => {
   );
 
   it("has nothing that no code reads", () => {
-    const code = ["api", "worker", "indexer", "scripts"]
+    const code = ["api", "webhooks", "web/server", "worker", "indexer", "operator", "bench", "scripts"]
       .flatMap((folder) => files(folder, ".ts"))
       .map(read)
       .join("\n");
@@ -58,7 +58,7 @@ describe("docs/operations/settings.md", () => {
 });
 
 describe("the log lines by which an operator is told to act", () => {
-  const code = ["api", "worker", "indexer"]
+  const code = ["api", "webhooks", "web/server", "worker", "indexer"]
     .flatMap((folder) => files(folder, ".ts"))
     .map(read)
     .join("\n");
@@ -74,8 +74,9 @@ describe("the log lines by which an operator is told to act", () => {
 
 describe("links of all pages", () => {
   // The guide has addresses of the site; test/api/documentation.test.ts follows them.
-  const own = ["README.md", "SECURITY.md", "test/README.md", "deploy/README.md"];
-  const pages = [...own, ...files("docs", ".md").filter((page) => !page.startsWith("docs/guide/"))];
+  const packages = ["contracts", "client", "verify", "worker"].map((name) => `${name}/README.md`);
+  const own = ["README.md", "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md", "test/README.md", "deploy/README.md"];
+  const pages = [...own, ...packages, ...files("docs", ".md").filter((page) => !page.startsWith("docs/guide/"))];
   it.each(pages)("%s leads to files and headings that exist", (page) => {
     const broken = found(read(page), /\]\(([^)\s]+)\)/g).filter((link) => {
       if (link.startsWith("http")) return false;

@@ -34,7 +34,7 @@ const STEPS = 8;
 const ENOUGH = 25;
 
 /** Logs that match one of the filters, newest first. `next`: the block to go on below, null where the contracts began. */
-export type LogPage = { logs: PlacedLog[]; from: number; next: number | null };
+type LogPage = { logs: PlacedLog[]; from: number; next: number | null };
 
 /** Reads backwards from a block, or from the newest one, until there are enough logs or the step is over. */
 export async function logsBefore(url: string, filters: readonly LogFilter[], before: number | null): Promise<LogPage> {

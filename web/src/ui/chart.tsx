@@ -9,7 +9,7 @@ import { Table } from "./table.tsx";
  */
 export type Series = { name: string; values: readonly (number | null)[]; colour?: number | "bad" };
 
-export type ChartProps = {
+type ChartProps = {
   /** What is measured; names the chart for screen readers. */
   label: string;
   kind: "bars" | "lines";
@@ -220,7 +220,7 @@ const shortName = (start: string | undefined, span: string): string =>
       : (span === "day" ? dayAlone : dayTime).format(new Date(start));
 
 /** A round number at or above the largest value: 1, 2 or 5 times a power of ten. */
-export function niceTop(largest: number): number {
+function niceTop(largest: number): number {
   if (largest <= 0) return 1;
   const power = 10 ** Math.floor(Math.log10(largest));
   return ([1, 2, 5, 10].find((factor) => factor * power >= largest) ?? 10) * power;

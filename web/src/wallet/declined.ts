@@ -1,7 +1,7 @@
 /** What wallets throw, in whatever form: an error of viem's around it, a plain object, or a bare string. */
 
 /** From the error that was thrown to what is at its bottom. */
-export function* causesOf(error: unknown): Generator<unknown> {
+function* causesOf(error: unknown): Generator<unknown> {
   for (let cause = error; cause !== undefined && cause !== null; cause = (cause as { cause?: unknown }).cause)
     yield cause;
 }

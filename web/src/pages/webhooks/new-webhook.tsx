@@ -7,20 +7,6 @@ import { useChange } from "../../data/use-change.ts";
 import { Button, Field, Form } from "../../ui/controls.tsx";
 import { Card, Failure } from "../../ui/page.tsx";
 
-/** Every event and when it fires (specification, "Events"). */
-const EVENTS = [
-  ["job.submitted", "a job is created and its credits are locked"],
-  ["job.processing", "a worker took a job"],
-  ["job.completed", "a job settled and its worker was paid"],
-  ["job.failed", "a job failed; nothing is charged"],
-  ["job.timeout", "a job timed out; its credits are back"],
-  ["job.disputed", "a dispute was opened"],
-  ["credit.low", "the balance fell below your threshold"],
-  ["credit.topup", "credits were added"],
-  ["worker.registered", "a worker joined the pool"],
-  ["worker.slashed", "a worker lost stake for fraud"],
-] as const;
-
 export function NewWebhook({ onClose, onCreated }: { onClose: () => void; onCreated: (webhook: Webhook) => void }) {
   const [endpoint, setEndpoint] = useState<Endpoint>({
     url: "",
@@ -72,7 +58,7 @@ export function EndpointFields({ endpoint, onChange }: { endpoint: Endpoint; onC
       />
       <fieldset className="choices">
         <legend>Events</legend>
-        {EVENTS.map(([name, when]) => (
+        {app.webhook_events.map(({ name, meaning }) => (
           <label key={name}>
             <input
               type="checkbox"
@@ -80,7 +66,7 @@ export function EndpointFields({ endpoint, onChange }: { endpoint: Endpoint; onC
               onChange={(event) => toggle(name, event.target.checked)}
             />
             <span>
-              <code>{name}</code> <span className="hint">{when}</span>
+              <code>{name}</code> <span className="hint">{meaning}</span>
             </span>
           </label>
         ))}

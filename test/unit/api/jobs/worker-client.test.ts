@@ -4,11 +4,11 @@ import { createServer, type IncomingMessage, type RequestListener, type Server, 
 import { connect } from "node:net";
 import { setImmediate } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "vitest";
-import { WorkerClient } from "../../../api/jobs/worker-client.ts";
-import { type Dispatch, healthSchema } from "../../../protocol/dispatch.ts";
-import { freePort } from "../../../scripts/dev/ports.ts";
-import { createServer as createWorkerServer } from "../../../worker/server.ts";
-import { event } from "../support/played-worker.ts";
+import { WorkerClient } from "../../../../api/jobs/worker-client.ts";
+import { type Dispatch, healthSchema } from "../../../../protocol/dispatch.ts";
+import { freePort } from "../../../../scripts/dev/ports.ts";
+import { createServer as createWorkerServer } from "../../../../worker/server.ts";
+import { event } from "../../../worker/support/played-worker.ts";
 
 const servers: Server[] = [];
 const clients: WorkerClient[] = [];
