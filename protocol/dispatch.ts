@@ -45,6 +45,8 @@ const uint32 = z.number().int().min(0).max(0xffffffff);
 
 /** Characters of a name: a model's, a code's, an ability's. */
 const MOST_NAME = 200;
+/** Places of each kind that a worker can announce: what `WORKER_CONCURRENCY` takes at most. */
+const MOST_PLACES = 10_000;
 /** Characters of a sentence that one side tells the other. */
 export const MOST_WORDS = 1_000;
 /** Characters of an answer, and of all the reasoning beside it: no worker sends more bytes, and no gateway takes them. */
@@ -248,13 +250,13 @@ export const healthSchema = z.object({
   /** True: a text generator answers, and no model (`--backend builtin`). */
   demo: z.boolean(),
   /** Jobs that run. */
-  in_flight: z.number().int().nonnegative(),
+  in_flight: z.number().int().nonnegative().max(MOST_PLACES),
   /** Jobs that wait for one of those to end. */
-  queued: z.number().int().nonnegative(),
+  queued: z.number().int().nonnegative().max(MOST_PLACES),
   /** Jobs it runs at once: what its operator configured, or fewer, as far as its model server bore them. */
-  capacity: z.number().int().positive(),
+  capacity: z.number().int().positive().max(MOST_PLACES),
   /** Jobs that may wait; beyond that it refuses them. */
-  queue_capacity: z.number().int().nonnegative(),
+  queue_capacity: z.number().int().nonnegative().max(MOST_PLACES),
   /**
    * How each model's prompts are counted before the model server gets them, by catalog id: by the `server` itself, or by an `estimate` of the
    * worker's. `window`: tokens that the server holds; null where it does not tell.

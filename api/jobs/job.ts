@@ -396,7 +396,7 @@ export class JobRun {
     void inSpan("settlement", { attributes: { "job.id": toApiJobId(jobId) } }, async () => {
       if (!(await settling.done)) markFailed("settlement_refused");
     }).catch(() => {}); // `JobEnding` has logged it
-    workers.charged(jobId, settling.charged);
+    workers.charged(jobId, worker, settling.charged);
     timings.end("record");
     return { worker: worker.signer, completed, settling };
   }

@@ -14,8 +14,6 @@ import type { Demand, Place, WorkerPool } from "./worker-pool.ts";
 
 /** Requests that wait for places of one model. The bytes of all of them are bounded with the bodies that they came in (api/routes/json-body.ts). */
 const MOST_WAITING = 10_000;
-/** Of the places in the workers' own queues, so many are for wallets that hold none: a wallet that fills all others holds up nobody for a block. */
-const SPARE_SHARE = 1 / 8;
 /** Some changes nobody tells of: the chain has room again, or a worker's rest is over. */
 const LOOK_MS = 250;
 
@@ -91,6 +89,8 @@ export class PlaceQueue {
     const refused = new AbortController();
     const refuse = (reason: "full" | "late", waited: number | null): void => {
       metrics.queueRefusals.inc({ ...labels, reason });
+      // The others of its wallet in front of it may have held the credits all the time, so that it was never asked.
+      isHeld ||= this.#holdsCredits(wanted);
       const error = this.#refusal(wanted, queue, { isHeld, waited });
       if (error.code === "no_workers_available") workers.requestEnded(model.number, false);
       refused.abort(error);
@@ -209,11 +209,18 @@ export class PlaceQueue {
     if (turns.nextReturned((one) => one.serve(tried)) !== undefined) return true;
     if (this.#parts.pipeline.congested) return false;
     // A locked job that waits is to have the place that it was promised before a new lock is sent.
-    const { free, queued } = this.#parts.workers.places(model);
+    const { free, spare } = this.#parts.workers.places(model);
     const left = free - turns.returned;
-    const spare = Math.floor(queued * SPARE_SHARE);
     const mayLock = ({ wallet }: Entry) => left > (holding.has(wallet) ? spare : 0);
     return left > 0 && turns.nextInTurn((one) => mayLock(one) && one.serve(tried)) !== undefined;
+  }
+
+  /** Whether other locks of the wallet hold the credits that the request needs. */
+  #holdsCredits({ wallet, credits }: Wanted): boolean {
+    const release = this.#parts.balances.hold(wallet.toLowerCase(), credits);
+    if (release === "held") return true;
+    release?.();
+    return false;
   }
 
   /** Of many changes at once, one look takes notice. */

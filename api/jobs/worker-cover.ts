@@ -34,13 +34,15 @@ type Parts = {
 /** Credits at a worker. `until`, ms since the epoch: when the charge is beyond dispute; without end while the job runs. */
 type Risk = { worker: string; credits: number; until: number };
 
+const answerKey = (jobId: Hex, worker: string): string => `${jobId} ${worker}`;
+
 /** One gateway's view: other gateways of the operator keep their own. */
 export class WorkerCover {
   readonly #parts: Parts;
   readonly #settings: CoverSettings;
   readonly #running = new Map<Hex, Risk>();
-  /** Answered jobs, the one that was answered first in front. */
-  readonly #answered = new Map<Hex, Risk>();
+  /** Answered jobs by `answerKey`, the one that was answered first in front. A job that moved on is at risk at each worker that had it. */
+  readonly #answered = new Map<string, Risk>();
   /** Sum of both, by worker. */
   readonly #atRisk = new Map<string, number>();
   /** What the index says, by worker: locks of jobs that the worker proved and that are not over. */
@@ -124,12 +126,14 @@ export class WorkerCover {
     const risk = this.#running.get(jobId);
     if (risk === undefined) return;
     this.#remove(this.#running, jobId);
-    if (mayProve) this.#add(this.#answered, jobId, { ...risk, until: Date.now() + this.#disputable * 1000 });
+    const key = answerKey(jobId, risk.worker);
+    this.#remove(this.#answered, key);
+    if (mayProve) this.#add(this.#answered, key, { ...risk, until: Date.now() + this.#disputable * 1000 });
   }
 
-  /** The job was charged so much. */
-  charged(jobId: Hex, credits: number): void {
-    const risk = this.#answered.get(jobId);
+  /** The worker was paid for the job, which was charged so much. */
+  charged(jobId: Hex, { signer }: Pick<RegisteredWorker, "signer">, credits: number): void {
+    const risk = this.#answered.get(answerKey(jobId, signer.toLowerCase()));
     if (risk === undefined) return;
     this.#count(risk.worker, credits - risk.credits);
     risk.credits = credits;
@@ -150,15 +154,15 @@ export class WorkerCover {
     }
   }
 
-  #add(risks: Map<Hex, Risk>, jobId: Hex, risk: Risk): void {
-    risks.set(jobId, risk);
+  #add<Key>(risks: Map<Key, Risk>, key: Key, risk: Risk): void {
+    risks.set(key, risk);
     this.#count(risk.worker, risk.credits);
   }
 
-  #remove(risks: Map<Hex, Risk>, jobId: Hex): void {
-    const risk = risks.get(jobId);
+  #remove<Key>(risks: Map<Key, Risk>, key: Key): void {
+    const risk = risks.get(key);
     if (risk === undefined) return;
-    risks.delete(jobId);
+    risks.delete(key);
     this.#count(risk.worker, -risk.credits);
   }
 

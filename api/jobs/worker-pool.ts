@@ -74,6 +74,9 @@ export type Place = {
   release: () => void;
 };
 
+/** Of a worker's own queue, so much is for wallets that hold no place: a wallet that fills the rest holds up nobody for a block. */
+const SPARE_SHARE = 1 / 8;
+
 /**
  * Workers as the gateway finds them: registered on chain, answering its probes, and not resting. Chooses the one with the least outstanding work,
  * weighted by how fast it was lately. A failed job takes no worker away: it may be its request's fault. The gateway then tests the model itself,
@@ -206,15 +209,21 @@ export class WorkerPool {
     );
   }
 
-  /** Of all hosts of the model: places that are `free`, and all places that are in the workers' own queues (`queued`). */
-  places(model: number): { free: number; queued: number } {
+  /**
+   * Of all hosts of the model: places that are `free`, and of those the ones that are `spare`, for wallets that hold none: at each worker the last
+   * eighth of its own queue. What a full worker announces makes nothing spare at others.
+   */
+  places(model: number): { free: number; spare: number } {
     const now = Date.now();
     const { startWithinMs } = this.#settings;
-    const all = this.hosts(model).map(({ signer }) => this.#of(signer));
-    return {
-      free: all.reduce((sum, health) => sum + health.free(now, startWithinMs), 0),
-      queued: all.reduce((sum, health) => sum + health.queuePlaces(startWithinMs), 0),
-    };
+    const sum = { free: 0, spare: 0 };
+    for (const { signer } of this.hosts(model)) {
+      const health = this.#of(signer);
+      const free = health.free(now, startWithinMs);
+      sum.free += free;
+      sum.spare += Math.min(free, Math.floor(health.queuePlaces(startWithinMs) * SPARE_SHARE));
+    }
+    return sum;
   }
 
   /** Calls back when a place, or cover, may have become free. */
@@ -268,9 +277,9 @@ export class WorkerPool {
     };
   }
 
-  /** The answer of a job is settled for so many credits. */
-  charged(jobId: Hex, credits: number): void {
-    this.#parts.cover.charged(jobId, credits);
+  /** The worker's answer of a job is settled for so many credits. */
+  charged(jobId: Hex, worker: RegisteredWorker, credits: number): void {
+    this.#parts.cover.charged(jobId, worker, credits);
   }
 
   /** Every worker known on chain, with what the last probe said, the jobs it has from here and its places for more. */

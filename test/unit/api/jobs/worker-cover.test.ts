@@ -94,7 +94,7 @@ it("shrinks by a running job's lock, then by its charge while it can be disputed
   expect(at.room(newcomer)).toBe(17_440);
   at.left(job, true);
   expect(at.room(newcomer)).toBe(17_440);
-  at.charged(job, 40);
+  at.charged(job, newcomer, 40);
   expect(at.room(newcomer)).toBe(19_960);
   await vi.advanceTimersByTimeAsync(DISPUTABLE_MS - 1);
   expect(at.room(newcomer)).toBe(19_960);
@@ -110,6 +110,20 @@ it("is whole again where the job went to another worker, which has it then", asy
   at.left(job, false);
   at.offered(job, second, 100);
   expect([at.room(newcomer), at.room(second)]).toEqual([20_000, 19_900]);
+});
+
+it("comes back at each worker that may have proven a job which moved on", async () => {
+  const at = await over([]);
+  const second = { ...newcomer, signer: `0x${"bb".repeat(20)}` as const };
+  const job = newJobId();
+  at.offered(job, newcomer, 100);
+  at.left(job, true);
+  at.offered(job, second, 100);
+  at.left(job, true);
+  at.charged(job, second, 40);
+  expect([at.room(newcomer), at.room(second)]).toEqual([19_900, 19_960]);
+  await vi.advanceTimersByTimeAsync(DISPUTABLE_MS);
+  expect([at.room(newcomer), at.room(second)]).toEqual([20_000, 20_000]);
 });
 
 it("does not grow by what a worker earned: nobody can take that back", async () => {

@@ -17,6 +17,8 @@ let pool: WorkerPool;
 let answers: Answer[];
 let abilities: Record<string, string[]>;
 let counting: Record<string, { by: "server"; window: number | null }> | undefined;
+/** What the worker announces beside its capacity of 4 and a queue of 16. */
+let announced: object;
 let logged: Record<string, unknown>[];
 /** Credits that are kept for jobs. */
 let kept: number;
@@ -28,7 +30,15 @@ async function probe() {
     case "refused":
       throw new Error("connect ECONNREFUSED");
     default:
-      return { status: "ok", worker: worker.signer, capacity: 4, queue_capacity: 16, abilities, counting };
+      return {
+        status: "ok",
+        worker: worker.signer,
+        capacity: 4,
+        queue_capacity: 16,
+        abilities,
+        counting,
+        ...announced,
+      };
   }
 }
 
@@ -36,6 +46,7 @@ async function start(list: Answer[] = []): Promise<void> {
   logged = [];
   const logger = pino({ level: "info" }, { write: (line) => logged.push(JSON.parse(line)) });
   counting = undefined;
+  announced = {};
   [answers, abilities] = [list, { m: ["json_object"], "not-listed": ["reasoning"] }];
   const listed = { id: "m", number: MODEL };
   const directory = {
@@ -160,7 +171,7 @@ it("tells when a place becomes free: given back, by a job's end, or announced", 
     freed += 1;
   });
   const place = pool.keep(MODEL, { credits: 1, needs: [] });
-  expect(pool.places(MODEL)).toEqual({ free: 7, queued: 4 });
+  expect(pool.places(MODEL)).toEqual({ free: 7, spare: 0 });
   place?.release();
   expect([freed, pool.places(MODEL).free]).toEqual([1, 8]);
   await probed(["ok"]);
@@ -179,4 +190,11 @@ it("gives a job only to a worker that declares the abilities it needs", async ()
   abilities = {};
   await probed(["ok"]);
   expect(pool.isDeclared(MODEL, ["json_object"])).toBe(false);
+});
+
+it("makes no place spare at others by what a full worker announces", async () => {
+  await start();
+  announced = { capacity: 300, queue_capacity: 300, in_flight: 300, queued: 300 };
+  await vi.advanceTimersByTimeAsync(5_000);
+  expect(pool.places(MODEL)).toEqual({ free: 0, spare: 0 });
 });
