@@ -20,6 +20,8 @@ const RELAY_DELAY_MS = 250;
 /** It must be mined before `acknowledgeBy`: from this share of the offer's time on it no longer waits for the first token. */
 const RELAY_SHARE = 0.4;
 
+/** A worker that has no room for a job says so at once: later, it has held the job. */
+const BUSY_MS = 2_000;
 /** A worker that is slow to its first token keeps the job while there is no other; one is looked for this often. */
 const STALLED_LOOK_MS = 1_000;
 
@@ -144,7 +146,7 @@ async function follow(
     context.workers.reportSpeed(worker.signer, input.model.number, tokens, performance.now() - textSince);
     return { ok: true, completed, ...relay.finished() };
   } catch (error) {
-    const failure = explain(error, patience.signal, input.signal);
+    const failure = unlessHeld(explain(error, patience.signal, input.signal), performance.now() - startedAt);
     // A worker's own word may be anything.
     markFailed(incidentCode(failure.code));
     // A job that was late when the worker got it says nothing about the worker.
@@ -195,6 +197,13 @@ function explain(error: unknown, patience: AbortSignal, deadline: AbortSignal): 
   }
   if (error instanceof WorkerFailure) return error;
   return new WorkerFailure("broken_stream", `the attempt broke off: ${String(error)}`, true, error);
+}
+
+/** `busy` is a refusal before anything was taken, and soon after the offer. Other workers could have had the job meanwhile: it has stalled. */
+function unlessHeld(failure: WorkerFailure, afterMs: number): WorkerFailure {
+  if (failure.code !== RefusalCode.Busy || (!failure.offered && afterMs <= BUSY_MS)) return failure;
+  const held = `said that it was full ${Math.round(afterMs)} ms after the offer, or in its answer`;
+  return new WorkerFailure("stalled", held, failure.offered, failure);
 }
 
 /**

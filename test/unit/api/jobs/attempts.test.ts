@@ -118,6 +118,26 @@ it.each([
   expect(reports).toEqual(named);
 });
 
+it.each([
+  ["at once is full", 2_000, false, "busy"],
+  ["after it held the job has stalled", 2_001, false, "stalled"],
+  ["in its answer has stalled", 0, true, "stalled"],
+])("a worker that says `busy` %s", async (_what, ms, offered, reported) => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "performance"] });
+  try {
+    const { context, reports } = gateway();
+    const dispatch = async () => {
+      vi.advanceTimersByTime(ms);
+      throw new WorkerFailure("busy", "full", offered);
+    };
+    const { result } = attempt({ ...context, client: { dispatch } });
+    expect(await result).toMatchObject({ ok: false, failure: { code: reported, offered } });
+    expect(reports).toEqual([reported]);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
 it("a worker whose acknowledgement is not its own is named, and its answer counts", async () => {
   const { context, reports } = gateway();
   const dispatch = async (_endpoint: string, _body: object, on: DispatchEvents) => {
