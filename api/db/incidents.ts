@@ -12,7 +12,7 @@ import type { Reader } from "./pool.ts";
  *   absence     the worker cannot be reached, or takes no jobs now: it rests 1, 2, 4 … 60 s
  *   failure     a job failed at the worker, perhaps through its own request: the gateway tests the model, and only a failed test
  *               takes it out of use
- *   refusal     the worker says honestly that it does not take the job: it keeps its place
+ *   refusal     the worker says honestly that it has no room for the job, or no part in it: it keeps its place
  *   note        nothing was lost and nothing follows from it, but somebody should know
  */
 type Severity = "misconduct" | "absence" | "failure" | "refusal" | "note";
@@ -57,8 +57,8 @@ export const INCIDENTS = {
   [RefusalCode.Busy]: refusal("was full"),
   [RefusalCode.Draining]: refusal("was stopping"),
   [RefusalCode.UnknownModel]: refusal("does not host a model that it registered"),
-  [RefusalCode.RequestRefused]: refusal("has a model server that did not take a request"),
-  [RefusalCode.ContextExceeded]: refusal("has a model server that did not hold a conversation"),
+  [RefusalCode.RequestRefused]: failure("has a model server that did not take a request"),
+  [RefusalCode.ContextExceeded]: failure("has a model server that did not hold a conversation"),
   [RefusalCode.NotAssigned]: absence("did not accept the assignment"),
   [RefusalCode.NotLocked]: absence("did not see the lock"),
   [RefusalCode.AlreadyTaken]: absence("said that it took the job before"),

@@ -16,6 +16,7 @@ import { type Answered, runAttempt } from "./attempt.ts";
 import type { JobContext } from "./context.ts";
 import { type EndingJob, type Settling, takenOver } from "./job-ending.ts";
 import { type JobInput, type Lock, lockCredits, lockedJob } from "./lock.ts";
+import type { TestResult } from "./model-tests.ts";
 import { type Refusal, settleBefore } from "./next-step.ts";
 import {
   contextExceeded,
@@ -38,10 +39,15 @@ const LAST_ATTEMPT = 255;
 const JOIN_MS = 10_000;
 /** A request that failed at so many workers is tried at no other. */
 const MOST_FAILURES = 2;
+/** By these words of its worker a model server did not take the request. */
+const REFUSALS: readonly string[] = [RefusalCode.RequestRefused, RefusalCode.ContextExceeded];
 /** A client waits this long for the tests that tell whether its request or the models failed. */
 const VERDICT_MS = 10_000;
 /** While an offer may still be taken, the chain is asked this often whether its worker has proven an answer. */
 const LOOK_MS = 250;
+
+/** The request failed there, by this code; the test of the worker's model began at once. */
+type FailedAttempt = { code: string; test: Promise<TestResult> };
 
 /** A completed job, its settlement on the way. */
 export type CompletedJob = { worker: Address; completed: CompletedEvent; settling: Settling };
@@ -211,15 +217,11 @@ export class JobRun {
    * refusal is not one of the job.
    */
   async #attempts(lock: Lock, signal: AbortSignal): Promise<CompletedJob | "timeout"> {
-    const { times, head, workers, pauses, rows, logger } = this.#context;
-    const { jobId, wallet, model, request, claimedUntil } = this.input;
+    const { times, head, workers, rows, logger } = this.#context;
+    const { jobId, model, request, claimedUntil } = this.input;
     const demand = { credits: lock.credits, needs: needsOf(request) };
     const excluded = new Set<string>();
-    /** Workers at which the request failed, and how many model servers did not take it. */
-    const failedAt: RegisteredWorker[] = [];
-    let refusals = 0;
-    /** Model servers that do not hold the conversation, with their template and by their own count. */
-    let exceeded = 0;
+    let failures: FailedAttempt[] = [];
     for (let attempt = 0; !signal.aborted; ) {
       const place = await this.#nextPlace(demand, excluded, signal);
       if (signal.aborted) break;
@@ -227,11 +229,9 @@ export class JobRun {
       const isNew = place?.worker.signer !== this.#worker;
       if (isNew) attempt += 1;
       if (place === null || attempt > LAST_ATTEMPT) {
-        if (failedAt.length > 0) throw await this.#failedAtModels(lock, failedAt);
-        const all = refusals + exceeded > 0 && refusals + exceeded === excluded.size;
-        if (all) pauses.failed(wallet);
-        const error = !all ? noWorkers(model) : exceeded > 0 ? contextExceeded(model) : requestRefused();
-        throw await this.#refuse(lock, { reason: "routing_failed", why: "no worker took the job" }, () => error);
+        if (failures.length > 0) throw await this.#failedAtModels(lock, failures);
+        const refusal = { reason: "routing_failed", why: "no worker took the job" } as const;
+        throw await this.#refuse(lock, refusal, () => noWorkers(model));
       }
       const { worker } = place;
       this.#onlyWorker = attempt === 1 ? worker.signer : undefined;
@@ -255,21 +255,16 @@ export class JobRun {
       });
       if (result.ok) return this.#complete(lock, attempt, worker, result);
       const { code } = result.failure;
-      if (INCIDENTS[incidentCode(code)].severity === "failure") failedAt.push(worker);
-      if (signal.aborted) {
-        for (const one of failedAt) void workers.test(one, model);
-        break;
-      }
+      const isFailure = INCIDENTS[incidentCode(code)].severity === "failure";
+      if (isFailure) failures.push({ code, test: workers.test(worker, model) });
+      if (signal.aborted) break;
       const log = logger.child({ jobId: toApiJobId(jobId), worker: worker.signer, attempt });
       const level = code === RefusalCode.Busy ? "debug" : "warn";
       log[level]({ code }, `attempt failed: ${result.failure.message}`);
       // The job waits in front of all requests; nothing is the matter with either.
-      if (code === RefusalCode.Busy && !result.failure.offered) continue;
+      if (code === RefusalCode.Busy) continue;
       excluded.add(worker.signer);
-      if (code === RefusalCode.RequestRefused) refusals += 1;
-      if (code === RefusalCode.ContextExceeded) exceeded += 1;
       if (this.answer.pieces > 0) {
-        for (const one of failedAt) void workers.test(one, model);
         throw await this.#refuse(lock, { reason: "worker_failed", why: code }, workerBrokeOff);
       }
       // The worker's clock closed the window a moment before ours: the job is over for every worker.
@@ -278,12 +273,8 @@ export class JobRun {
         if (!signal.aborted) await once(signal, "abort");
         return "timeout";
       }
-      if (failedAt.length >= MOST_FAILURES) throw await this.#failedAtModels(lock, failedAt);
-      if (refusals + exceeded >= MOST_FAILURES) {
-        pauses.failed(wallet);
-        const error = exceeded > 0 ? contextExceeded(model) : requestRefused();
-        throw await this.#refuse(lock, { reason: "worker_failed", why: code }, () => error);
-      }
+      if (failures.length >= MOST_FAILURES) failures = await this.#confirmed(failures);
+      if (failures.length >= MOST_FAILURES) throw await this.#failedAtModels(lock, failures);
       // A worker that went silent may still hold a valid offer: the next attempt starts when that has run out, unless the worker proves an answer.
       for (;;) {
         if (await this.#isClosedToWorkers()) {
@@ -297,29 +288,44 @@ export class JobRun {
     return "timeout";
   }
 
-  /** The request failed at these workers. Ends the job; resolves with the client's error, by what the gateway's own tests of the models say. */
-  async #failedAtModels(lock: Lock, failedAt: readonly RegisteredWorker[]): Promise<ApiError> {
-    const verdict = this.#verdict(failedAt);
+  /** Without the refusals of workers whose models are not sound: those say nothing of the request, and harmed no model server. */
+  async #confirmed(failures: readonly FailedAttempt[]): Promise<FailedAttempt[]> {
+    const counts = failures.map(async (one) => !REFUSALS.includes(one.code) || (await this.#areSound([one])));
+    const isConfirmed = await Promise.all(counts);
+    return failures.filter((_one, at) => isConfirmed[at]);
+  }
+
+  /** The request failed at workers. Ends the job; resolves with the client's error, by what the gateway's own tests of the models say. */
+  async #failedAtModels(lock: Lock, failures: readonly FailedAttempt[]): Promise<ApiError> {
+    const { model } = this.input;
+    const verdict = this.#verdict(failures);
     const pending = new ApiError("internal_error", "The job was failed, and its cause is being tested.");
     const error = await this.#refuse(lock, { reason: "worker_failed", why: "failed at the model" }, () => pending);
     if (error !== pending) return error;
-    return (await verdict) === "request" ? failedAtModel() : modelServersFailed();
+    if ((await verdict) === "workers") return modelServersFailed();
+    const codes = failures.map(({ code }) => code);
+    if (!codes.every((code) => REFUSALS.includes(code))) return failedAtModel();
+    return codes.includes(RefusalCode.ContextExceeded) ? contextExceeded(model) : requestRefused();
   }
 
   /**
    * Whose failure it was: the request's where all the models pass the gateway's own test, else the workers'. One worker alone cannot blame a wallet,
    * unless the model has no other.
    */
-  async #verdict(failedAt: readonly RegisteredWorker[]): Promise<"request" | "workers"> {
+  async #verdict(failures: readonly FailedAttempt[]): Promise<"request" | "workers"> {
     const { workers, pauses } = this.#context;
     const { model, wallet } = this.input;
-    const tests = Promise.all(failedAt.map((worker) => workers.test(worker, model)));
-    const late = sleep(VERDICT_MS).then(() => []);
-    const results = await Promise.race([tests, late]);
-    const isSound = results.length > 0 && results.every((result) => result.model === "sound");
-    const isAgreed = failedAt.length >= MOST_FAILURES || workers.hosts(model.number).length <= 1;
+    const isSound = await this.#areSound(failures);
+    const isAgreed = failures.length >= MOST_FAILURES || workers.hosts(model.number).length <= 1;
     if (isSound && isAgreed) pauses.failed(wallet);
     return isSound ? "request" : "workers";
+  }
+
+  /** Whether all these models passed the gateway's own test in time. */
+  async #areSound(failures: readonly FailedAttempt[]): Promise<boolean> {
+    const tests = Promise.all(failures.map(({ test }) => test));
+    const results = await Promise.race([tests, sleep(VERDICT_MS).then(() => null)]);
+    return results?.every(({ model }) => model === "sound") ?? false;
   }
 
   /** Whether no other worker can have the job any more. A node that does not answer says nothing. */

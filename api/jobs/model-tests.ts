@@ -122,9 +122,11 @@ export class ModelTests {
   }
 }
 
-/** What a worker says when its model, or the worker itself, failed on the test prompt. */
+/** What a worker says when its model, or the worker itself, failed on the test prompt, which every sound model takes. */
 const FAILURES: readonly string[] = [
   RefusalCode.BackendFailed,
+  RefusalCode.RequestRefused,
+  RefusalCode.ContextExceeded,
   JobErrorCode.Timeout,
   JobErrorCode.TooLong,
   JobErrorCode.Internal,

@@ -73,7 +73,7 @@ describe("what a client can bring about counts against no worker:", () => {
     expect((await ask()).status).toBe(400);
     evil.play(answering("Half", { finish_reason: "content_filter" }));
     expect((await ask()).body.choices[0]).toMatchObject({ finish_reason: "content_filter" });
-    // Refusals are noted, and let it be.
+    // A refusal is noted, and its worker's model passes the gateway's test.
     expect(await counted()).toEqual({ request_refused: 1 });
   });
 });

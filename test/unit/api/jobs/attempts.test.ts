@@ -301,17 +301,45 @@ describe("a request that fails at the model", () => {
     },
   );
 
+  it.each<[string, number, Outcome[]]>([
+    ["both", 4, ["broken", "broken", "sound"]],
+    ["one", 3, ["broken", "sound", "sound"]],
+  ])("goes to further workers where %s of its refusers fail the gateway's test", async (_, offers, outcomes) => {
+    const { completed, asked, turns } = run(backend("request_refused"), outcomes);
+    await expect(completed).rejects.toMatchObject({ code: "invalid_request", status: 400 });
+    expect([asked.length, turns.length]).toEqual([offers, 1]);
+  });
+
+  it.each(["request_refused", "context_length_exceeded"])(
+    "blames no wallet where every refuser fails the gateway's own test: %s",
+    async (code) => {
+      const { completed, asked, turns } = run(backend(code), ["broken"]);
+      await expect(completed).rejects.toMatchObject({ code: "service_unavailable", status: 503 });
+      expect([asked.length, turns]).toEqual([255, []]);
+    },
+  );
+
+  it.each([
+    ["the only one of its model", 1, "sound", 400, 1],
+    ["the only one that can take it", 2, "sound", 400, 0],
+    ["the only one of its model, and fails the gateway's own test", 1, "broken", 503, 0],
+  ] as const)("is refused by one worker, where that is %s", async (_, hosts, outcome, status, turnsLost) => {
+    const { completed, turns } = run(backend("request_refused"), [outcome], hosts);
+    await expect(completed).rejects.toMatchObject({ status });
+    expect(turns.length).toBe(turnsLost);
+  });
+
   it("is too long if two model servers do not hold it", async () => {
     const { completed, asked, tested, turns } = run(backend("context_length_exceeded"));
     await expect(completed).rejects.toMatchObject({ code: "context_length_exceeded", status: 400, param: "messages" });
-    expect([asked, tested, turns.length]).toEqual([[1, 2], [], 1]);
+    expect([asked, tested.length, turns.length]).toEqual([[1, 2], 2, 1]);
   });
 
   it("is refused where two model servers do not take it", async () => {
     const { completed, asked, tested, turns } = run(backend("request_refused"));
     await expect(completed).rejects.toMatchObject({ code: "invalid_request", status: 400 });
     // It costs the operator the gas of two transactions, as a failure does.
-    expect([asked, tested, turns.length]).toEqual([[1, 2], [], 1]);
+    expect([asked, tested.length, turns.length]).toEqual([[1, 2], 2, 1]);
   });
 });
 

@@ -1,6 +1,6 @@
 /** Which worker a job goes to, for clients that ask one after the other: nobody has work outstanding when the next is chosen. */
 import { describe, expect, it } from "vitest";
-import { chooseBest, WorkerHealth } from "../../../../api/jobs/worker-health.ts";
+import { type Candidate, chooseBest, WorkerHealth } from "../../../../api/jobs/worker-health.ts";
 import { Random } from "../../../support/random.ts";
 
 const NOW = 1_700_000_000_000;
@@ -71,6 +71,16 @@ describe("clients that ask at once", () => {
       expect(health.outstanding).toBeGreaterThanOrEqual(7);
       expect(health.outstanding).toBeLessThanOrEqual(13);
     }
+  });
+
+  it("wait in a queue before they go to an idle worker that fails its jobs", () => {
+    const [sound, failing] = ["sound", "failing"].map((name) => ({ worker: name, health: new WorkerHealth() }));
+    sound?.health.begin(NOW);
+    const choose = () => chooseBest([sound, failing] as Candidate<string>[], NOW, () => 0);
+    for (let n = 0; n < 3; n++) failing?.health.failedJob(NOW);
+    expect(choose()).toBe("failing");
+    failing?.health.failedJob(NOW);
+    expect(choose()).toBe("sound");
   });
 
   it("nobody is chosen where nobody is", () => {

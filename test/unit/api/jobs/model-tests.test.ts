@@ -85,6 +85,8 @@ it("a failed job takes no worker away, whatever its code", async () => {
     "answer_too_long",
     "never_finished",
     "unheard_of",
+    "request_refused",
+    "context_length_exceeded",
   ]) {
     pool.report(worker.signer, { code, detail: "", jobId: null }, model.number);
     expect([code, isOffered()]).toEqual([code, true]);
@@ -121,6 +123,8 @@ it("tests once for a flood of failures: one at a time, two seconds apart", async
 it.each<[string, () => Promise<string>]>([
   ["says nothing to the gateway", async () => " \n"],
   ["fails for the gateway", () => Promise.reject(new WorkerFailure("backend_failed", "500", false))],
+  ["refuses the gateway's prompt", () => Promise.reject(new WorkerFailure("request_refused", "400", false))],
+  ["holds no prompt at all", () => Promise.reject(new WorkerFailure("context_length_exceeded", "400", false))],
   ["does not answer the gateway", () => Promise.reject(new DOMException("timeout", "TimeoutError"))],
 ])("a model that %s is offered no job until it answers a later test", async (_, answer) => {
   says = answer;
