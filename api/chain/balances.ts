@@ -80,6 +80,8 @@ type Locking = { locks: number; credits: number };
 /** How long a balance seen on chain is shown without asking the chain again; others may deposit or withdraw meanwhile. */
 const FRESH_MS = 1_000;
 const MAX_ENTRIES = 10_000;
+/** Balances that are read a second for headers only, of all wallets together: wallets without credits cost nothing to make. */
+const HEADER_READS_PER_SECOND = 50;
 /** Settlements on their way that are looked at, the newest ones; the credits of more are shown once they are mined. */
 const MAX_SETTLING = 50;
 const READ_TIMEOUT_MS = 3_000;
@@ -92,6 +94,9 @@ export class Balances {
   readonly #entries = new Map<string, Entry>();
   /** Reads under way, one a wallet at most. */
   readonly #reading = new Map<string, { startedAt: number; done: Promise<Balance> }>();
+
+  /** Reads for headers in the second that began at `since`, `performance.now()`. */
+  #headerReads = { since: Number.NEGATIVE_INFINITY, count: 0 };
 
   /** Locks on their way, by wallet. */
   readonly #locking = new Map<string, Locking>();
@@ -130,9 +135,29 @@ export class Balances {
   async current(wallet: string): Promise<Balance> {
     const key = wallet.toLowerCase();
     const entry = this.#entries.get(key);
-    if (entry && performance.now() - entry.seenAt < FRESH_MS) return this.#balance(entry);
+    if (entry && isFresh(entry)) return this.#balance(entry);
     // A read under way is shared: on a slow node its answer is older than a second.
     return await (this.#reading.get(key)?.done ?? this.#read(key));
+  }
+
+  /**
+   * Balance for a header, as `current` has it. Beyond 50 reads of the chain a second, of all wallets, it is the last balance seen, or null. Rejects
+   * with RpcUnreachable.
+   */
+  async forHeader(wallet: string): Promise<Balance | null> {
+    const key = wallet.toLowerCase();
+    const entry = this.#entries.get(key);
+    const asksChain = !(entry && isFresh(entry)) && !this.#reading.has(key);
+    return asksChain && !this.#takeHeaderRead() ? this.known(key) : this.current(key);
+  }
+
+  /** Counts one more read for a header; false if this second has had as many as it may. */
+  #takeHeaderRead(): boolean {
+    const now = performance.now();
+    if (now - this.#headerReads.since >= 1_000) this.#headerReads = { since: now, count: 0 };
+    if (this.#headerReads.count >= HEADER_READS_PER_SECOND) return false;
+    this.#headerReads.count += 1;
+    return true;
   }
 
   /**
@@ -301,6 +326,8 @@ export class Balances {
     setNewest(this.#entries, wallet, entry, MAX_ENTRIES);
   }
 }
+
+const isFresh = ({ seenAt }: Entry): boolean => performance.now() - seenAt < FRESH_MS;
 
 // ---------------------------------------------------------------- locks on their way
 

@@ -183,11 +183,14 @@ export function authenticate(keys: Keys, balances: Balances): RequestHandler {
 /** A header is not worth a longer wait. */
 const BALANCE_WAIT_MS = 500;
 
-/** The balance, or nothing while the chain cannot be read: the routes that need it say so themselves. */
+/**
+ * The balance, or nothing while the chain cannot be read or is read for too many headers: the routes that need the balance read it, and say so where
+ * they cannot.
+ */
 async function remaining(balances: Balances, wallet: string): Promise<number | undefined> {
   try {
     const tooLate = new Promise<undefined>((resolve) => setTimeout(() => resolve(undefined), BALANCE_WAIT_MS).unref());
-    const balance = await Promise.race([balances.current(wallet), tooLate]);
+    const balance = await Promise.race([balances.forHeader(wallet), tooLate]);
     return (balance ?? balances.known(wallet))?.free;
   } catch {
     // The head's own watch logs the outage, once an interval and not once a request.

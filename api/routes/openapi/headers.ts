@@ -14,7 +14,7 @@ export const HEADERS: Record<string, ReturnType<typeof header>> = {
   "x-request-id": header("Names this request in the service's logs: quote it when you report a fault.", z.uuid()),
   "x-service-credits-remaining": header(
     "Free credits after the request; on every answer to a valid key. Up to a second old; what other jobs give back can be missing until " +
-      "their settlements are mined. `GET /v1/account` reads the chain.",
+      "their settlements are mined. While very many wallets ask, it can be older or missing. `GET /v1/account` reads the chain.",
     count("Credits."),
   ),
   "x-service-job-id": header("The job that the answer concerns; present from its escrow on.", jobId),
