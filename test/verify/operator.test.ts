@@ -344,7 +344,7 @@ describe("governance", () => {
     expect(all).toMatchObject({
       gas_price_gwei: "0.1",
       operator_share: 0.1,
-      settlement_credits: { 1: 4.484, 32: 2.293 },
+      settlement_credits: { 1: 4.481, 32: 2.292 },
     });
     expect(all.least_charge).toEqual({ 1: 45, 8: 26, 32: 23, 64: 23 });
     const lite = all.models.find((one: { tier: string }) => one.tier === "lite");
