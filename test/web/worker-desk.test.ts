@@ -47,8 +47,8 @@ async function giveSvc(stack: WebStack, to: Address, amount: string): Promise<vo
 async function endUnbonding(stack: WebStack, signer: Address, unbondsAt: number): Promise<void> {
   const address = stack.info.contracts["WorkerRegistry"] as Address;
   const chain = createTestClient({ mode: "anvil", transport: http(stack.info.rpc_url) });
-  // The mapping of workers is the registry's slot 5; the second slot of a worker is sequence, unbondsAt and owner.
-  const slot = keccak256(encodeAbiParameters([{ type: "address" }, { type: "uint256" }], [signer, 5n]));
+  // The mapping of workers is the registry's slot 6; the second slot of a worker is sequence, unbondsAt and owner.
+  const slot = keccak256(encodeAbiParameters([{ type: "address" }, { type: "uint256" }], [signer, 6n]));
   const index = toHex(BigInt(slot) + 1n);
   const word = BigInt((await chainReader(stack).client.getStorageAt({ address, slot: index })) as Hex);
   const value = (word & ~(0xffffffffffn << 160n)) | (BigInt(unbondsAt) << 160n);
