@@ -128,7 +128,9 @@ export class ReorgWatch {
   async #moved(): Promise<number[]> {
     const since = this.#deepBlock();
     for (const number of this.#sure.keys()) if (number <= since) this.#sure.delete(number);
-    const placed = await this.#context.outbox.minedAbove(since);
+    // A block that came after `#newest` was read can be removed without a trace in it: the next look reads such a block.
+    const newest = Number(this.#newest?.number ?? 0);
+    const placed = (await this.#context.outbox.minedAbove(since)).filter(({ block }) => block <= newest);
     const unsure = [...new Set(placed.map(({ block }) => block))].filter((block) => !this.#sure.has(block));
     for (let from = 0; from < unsure.length; from += READS_AT_ONCE) {
       const some = unsure.slice(from, from + READS_AT_ONCE);

@@ -11,8 +11,8 @@ const MINED = [
   { nonce: 7, block: 21, hash: "0xcc" },
 ];
 
-/** What the nodes say at each look, the last one from then on: the signer's count, and the hashes of the blocks of nonces 6 and 7. */
-let looks: { count: number; hashes: readonly (string | null)[] }[];
+/** What the nodes say at each look, the last one from then on: the signer's count, the hashes of the blocks of nonces 6 and 7, and the newest block. */
+let looks: { count: number; hashes: readonly (string | null)[]; newest?: { number: string; hash: string } }[];
 let takenBack: string[];
 let look: number;
 beforeEach(() => void vi.useFakeTimers());
@@ -44,7 +44,7 @@ function watch(): ReorgWatch {
     if (method === "eth_getTransactionCount") return `0x${now().count.toString(16)}`;
     if (tag === "latest") look += 1;
     const place = MINED.findIndex(({ block }) => block === Number(tag));
-    if (tag === "latest" || place < 0) return { number: "0x20", hash: `0x${look}` };
+    if (tag === "latest" || place < 0) return now().newest ?? { number: "0x20", hash: `0x${look}` };
     const hash = now().hashes[place];
     return hash && { number: tag, hash };
   };
@@ -107,4 +107,18 @@ it.each(cases)("a running gateway takes back, once, what stays lost: a node %s",
   watching.stop();
   expect(takenBack).toEqual(["0x07"]);
   expect(again).toHaveBeenCalledOnce();
+});
+
+it("takes back what was mined after the newest block of a look, and removed before the next", async () => {
+  const newest = (hash: string) => ({ number: "0x14", hash });
+  looks = [
+    { ...here, newest: newest("0xaa") },
+    { count: 8, hashes: ["0xaa", "0xbb"], newest: newest("0xaa") },
+    { count: 8, hashes: ["0xaa", "0xbb"], newest: { number: "0x15", hash: "0xbb" } },
+  ];
+  const watching = watch();
+  watching.start(async () => {});
+  await vi.advanceTimersByTimeAsync(60_000);
+  watching.stop();
+  expect(takenBack).toEqual(["0x07"]);
 });
