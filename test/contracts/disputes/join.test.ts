@@ -1,6 +1,5 @@
 /** The operator's dispute is the wallet's, too: it adds its own hash before anybody rules. */
 import { expect } from "chai";
-import type { Hex } from "viem";
 import { books } from "../support/books.ts";
 import { actingAs, nextBlockAt, now } from "../support/chain.ts";
 import {
@@ -10,6 +9,7 @@ import {
   OTHER_HASH,
   Ruling,
   sendDispute,
+  sendEquivocation,
   sendExpire,
   sendJoin,
   sendRuling,
@@ -18,7 +18,7 @@ import {
 } from "../support/disputes.ts";
 import { expectRevert, expectTokens } from "../support/expect.ts";
 import { freshWorld } from "../support/fresh.ts";
-import { lockJob, PROOF_HASH, sendAcknowledge, sendProof } from "../support/jobs.ts";
+import { lockJob, PROOF_HASH, sendAcknowledge, sendFinalize, sendProof } from "../support/jobs.ts";
 import { NO_SIGNATURE } from "../support/sign.ts";
 import { buyCredits, OPERATOR, RESERVE_CREDITS, type World } from "../support/world.ts";
 
@@ -155,20 +155,23 @@ describe("The signed hash, joined to the operator's dispute of a proven job", ()
     await books(world);
   });
 
-  it("is the whole kept hash: another first byte leaves the bond to the worker", async () => {
-    const other = `0x${(Number.parseInt(PROOF_HASH.slice(2, 4), 16) ^ 1).toString(16).padStart(2, "0")}${PROOF_HASH.slice(4)}`;
-    for (const [hash, reserve] of [
-      [PROOF_HASH, RESERVE_CREDITS],
-      [other as Hex, RESERVE_CREDITS - 60],
-    ] as const) {
+  for (const [byte, reserve] of [
+    [0, RESERVE_CREDITS - 60],
+    [6, RESERVE_CREDITS - 60],
+    [7, RESERVE_CREDITS],
+    [31, RESERVE_CREDITS],
+  ] as const) {
+    it(`counts by its first seven bytes: another byte ${byte} leaves a reserve of ${reserve}`, async () => {
       const { world, escrow } = await freshWorld();
       const job = await disputedProvenJob(world);
-      await sendJoin(world, job, hash);
+      const other = Buffer.from(PROOF_HASH.slice(2), "hex");
+      other[byte] = (other[byte] as number) ^ 1;
+      await sendJoin(world, job, `0x${other.toString("hex")}`);
       await sendRuling(world, job, Ruling.Rejected);
-      expect((await escrow.operatorOf(OPERATOR)).reserve, hash).to.equal(reserve);
+      expect((await escrow.operatorOf(OPERATOR)).reserve).to.equal(reserve);
       await books(world);
-    }
-  });
+    });
+  }
 
   it("changes nothing about the other ends: silence, and a gateway at fault", async () => {
     for (const [end, reserve] of [
@@ -210,4 +213,20 @@ describe("What an operator can lose for a job that it never vouched for", () => 
       }
     });
   }
+
+  it("is the whole charge of a finalized job once its worker signed two answers", async () => {
+    const { world, escrow } = await freshWorld();
+    // 2,560 credits; the equivocation gives back the fee of 256.
+    const completionTokens = 128_000;
+    const job = await lockJob(world, { maxTokens: completionTokens });
+    await sendAcknowledge(world, job);
+    await sendProof(world, job, { completionTokens });
+    await nextBlockAt((await now()) + 3_600);
+    await sendFinalize(world, job, { completionTokens });
+    await sendEquivocation(world, job, { completionTokens, proofHash: OTHER_HASH });
+    await sendDispute(world, job, { by: world.client, completionTokens });
+    await sendRuling(world, job, Ruling.GatewayAtFault);
+    expect((await escrow.operatorOf(OPERATOR)).reserve).to.equal(RESERVE_CREDITS - (2_560 - 256));
+    await books(world);
+  });
 });

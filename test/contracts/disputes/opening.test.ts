@@ -13,6 +13,7 @@ import {
   OTHER_HASH,
   Ruling,
   sendDispute,
+  sendEquivocation,
   sendRuling,
   settledJob,
   storedDispute,
@@ -259,6 +260,16 @@ describe("A dispute of a settled job", () => {
         Object.keys(change).join(),
       ).to.be.revertedWithCustomError(escrow, "Job_NotTheWorker");
     }
+  });
+
+  it("can name another answer than the settled one, and convicts its worker", async () => {
+    const { world, escrow, client, registry } = await freshWorld();
+    const job = await settledJob(world);
+    const opening = sendDispute(world, job, { by: client, proofHash: OTHER_HASH, receivedHash: PROOF_HASH });
+    const [opened] = await eventsOf(opening, escrow, "JobDisputed");
+    expect([opened?.args.receivedHash, opened?.args.workerHash]).to.deep.equal([PROOF_HASH, OTHER_HASH]);
+    // JobSettled has one of the two signatures, the calldata of openDispute the other.
+    await expect(sendEquivocation(world, job)).to.emit(registry, "WorkerSlashed");
   });
 
   it("takes no signature of another job of the same worker", async () => {
