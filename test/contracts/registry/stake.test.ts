@@ -242,6 +242,17 @@ describe("The worth of SVC", () => {
     expect(await registry.svcWorth()).to.equal(1n);
   });
 
+  it("takes an announced rise back at once when it is stated as it is", async () => {
+    const { registry } = await freshWorld();
+    await registry.scheduleSvcWorth(WORTH + 1n);
+    const statedAt = (await now()) + 1;
+    await nextBlockAt(statedAt);
+    await expect(registry.scheduleSvcWorth(WORTH)).to.emit(registry, "SvcWorthScheduled").withArgs(4, WORTH, statedAt);
+    expect(await registry.nextSvcWorth()).to.deep.equal([0n, 0n]);
+    await mineAt(BigInt(statedAt) + (await registry.unbondingPeriod()));
+    expect(await registry.svcWorth()).to.equal(WORTH);
+  });
+
   it("is a rise against what is in force, not against what was announced", async () => {
     const { registry } = await freshWorld();
     await registry.scheduleSvcWorth(WORTH * 3n);
