@@ -80,8 +80,8 @@ type Locking = { locks: number; credits: number };
 /** How long a balance seen on chain is shown without asking the chain again; others may deposit or withdraw meanwhile. */
 const FRESH_MS = 1_000;
 const MAX_ENTRIES = 10_000;
-/** Balances that are read a second for headers only, of all wallets together: wallets without credits cost nothing to make. */
-const HEADER_READS_PER_SECOND = 50;
+/** Balances that are read a second for headers and for the bound of a body, of all wallets together: wallets without credits cost nothing to make. */
+const BOUNDED_READS_PER_SECOND = 50;
 /** Settlements on their way that are looked at, the newest ones; the credits of more are shown once they are mined. */
 const MAX_SETTLING = 50;
 const READ_TIMEOUT_MS = 3_000;
@@ -95,8 +95,8 @@ export class Balances {
   /** Reads under way, one a wallet at most. */
   readonly #reading = new Map<string, { startedAt: number; done: Promise<Balance> }>();
 
-  /** Reads for headers in the second that began at `since`, `performance.now()`. */
-  #headerReads = { since: Number.NEGATIVE_INFINITY, count: 0 };
+  /** Reads by `bounded` in the second that began at `since`, `performance.now()`. */
+  #boundedReads = { since: Number.NEGATIVE_INFINITY, count: 0 };
 
   /** Locks on their way, by wallet. */
   readonly #locking = new Map<string, Locking>();
@@ -141,22 +141,25 @@ export class Balances {
   }
 
   /**
-   * Balance for a header, as `current` has it. Beyond 50 reads of the chain a second, of all wallets, it is the last balance seen, or null. Rejects
-   * with RpcUnreachable.
+   * Balance for what a wallet without credits can cause as well: a header, or the bound of a body. As `current` has it, with `since` as `read` has it.
+   * Null beyond 50 reads of the chain a second, of all wallets. Rejects with RpcUnreachable.
    */
-  async forHeader(wallet: string): Promise<Balance | null> {
+  async bounded(wallet: string, since?: number): Promise<Balance | null> {
     const key = wallet.toLowerCase();
     const entry = this.#entries.get(key);
-    const asksChain = !(entry && isFresh(entry)) && !this.#reading.has(key);
-    return asksChain && !this.#takeHeaderRead() ? this.known(key) : this.current(key);
+    const reading = this.#reading.get(key);
+    const isKnown = entry !== undefined && (since === undefined ? isFresh(entry) : entry.askedAt >= since);
+    const isRead = reading !== undefined && reading.startedAt >= (since ?? Number.NEGATIVE_INFINITY);
+    if (!isKnown && !isRead && !this.#takeBoundedRead()) return null;
+    return since === undefined ? this.current(key) : this.read(key, since);
   }
 
-  /** Counts one more read for a header; false if this second has had as many as it may. */
-  #takeHeaderRead(): boolean {
+  /** Counts one more read; false if this second has had as many as it may. */
+  #takeBoundedRead(): boolean {
     const now = performance.now();
-    if (now - this.#headerReads.since >= 1_000) this.#headerReads = { since: now, count: 0 };
-    if (this.#headerReads.count >= HEADER_READS_PER_SECOND) return false;
-    this.#headerReads.count += 1;
+    if (now - this.#boundedReads.since >= 1_000) this.#boundedReads = { since: now, count: 0 };
+    if (this.#boundedReads.count >= BOUNDED_READS_PER_SECOND) return false;
+    this.#boundedReads.count += 1;
     return true;
   }
 

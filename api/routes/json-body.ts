@@ -6,7 +6,7 @@ import { jsonShapeFault } from "../../shared/json-shape.ts";
 import { BodyBudget, BodyRefused, type ReadBody, readRequestBody, SMALL_BODY } from "../../shared/request-body.ts";
 import type { Balances } from "../chain/balances.ts";
 import type { Directory } from "../chain/directory.ts";
-import { ApiError } from "../errors.ts";
+import { ApiError, unavailable } from "../errors.ts";
 import { AUTHORIZATION_HEADER } from "../jobs/authorization.ts";
 import { insufficientCredits } from "../jobs/refusals.ts";
 import { addressOf, clientOf } from "./request.ts";
@@ -68,28 +68,45 @@ type BodyLimit = { bytes: number; refusal?: ApiError };
  */
 export function limitByCredits(
   directory: Pick<Directory, "models">,
-  balances: Pick<Balances, "current" | "read">,
+  balances: Pick<Balances, "known" | "bounded">,
 ): (request: Request) => Promise<BodyLimit> {
   return async (request) => {
     const length = request.headers["content-length"];
     const models = directory.models().toSorted((a, b) => a.creditsPerRequest - b.creditsPerRequest);
     const [cheapest, dearest] = [models[0], models.at(-1)];
     if (cheapest === undefined || dearest === undefined || Number(length) <= SMALL_BODY) return { bytes: BODY_LIMIT };
-    const free = await freeCredits(balances, clientOf(request).wallet, cheapest.creditsPerRequest);
+    const free = await freeCredits(balances, request, cheapest.creditsPerRequest);
+    if (free === null) return { bytes: SMALL_BODY, refusal: tooManyBalances() };
     if (free >= cheapest.creditsPerRequest) return { bytes: BODY_LIMIT };
     return { bytes: SMALL_BODY, refusal: insufficientCredits(free, dearest.creditsPerRequest, dearest) };
   };
 }
 
-/** The wallet's credits. Too few are asked for again: there may be a deposit of the last second. Unknown ones are enough: the route says why. */
-async function freeCredits(balances: Pick<Balances, "current" | "read">, wallet: string, least: number) {
+/**
+ * The wallet's credits. Too few are asked for again: there may be a deposit of the last second. Null where too many wallets ask. Where the chain
+ * is out of reach they are enough: the route says why.
+ */
+async function freeCredits(
+  balances: Pick<Balances, "known" | "bounded">,
+  request: Request,
+  least: number,
+): Promise<number | null> {
+  const { wallet } = clientOf(request);
+  const known = balances.known(wallet);
+  if (known !== null && known.free >= least) return known.free;
   try {
-    const { free } = await balances.current(wallet);
-    return free >= least ? free : (await balances.read(wallet)).free;
+    return (await balances.bounded(wallet, request.receivedAt))?.free ?? null;
   } catch {
     return Number.POSITIVE_INFINITY;
   }
 }
+
+/** 503 to a large body of a wallet whose credits are not known, while the balances of many others are read. */
+const tooManyBalances = (): ApiError =>
+  unavailable(
+    "Too many wallets with unknown credits send requests; this one's large body was not read. Retry in a second.",
+    1,
+  );
 
 /**
  * Reads a chat request: JSON of at most `limit` bytes. What cannot be read is `invalid_request`. Refuses bodies whose parts are so many or so

@@ -190,7 +190,7 @@ const BALANCE_WAIT_MS = 500;
 async function remaining(balances: Balances, wallet: string): Promise<number | undefined> {
   try {
     const tooLate = new Promise<undefined>((resolve) => setTimeout(() => resolve(undefined), BALANCE_WAIT_MS).unref());
-    const balance = await Promise.race([balances.forHeader(wallet), tooLate]);
+    const balance = await Promise.race([balances.bounded(wallet), tooLate]);
     return (balance ?? balances.known(wallet))?.free;
   } catch {
     // The head's own watch logs the outage, once an interval and not once a request.

@@ -4,9 +4,10 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { setImmediate } from "node:timers/promises";
 import { brotliCompressSync } from "node:zlib";
-import express from "express";
+import express, { type Request } from "express";
 import { pino } from "pino";
-import { describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { Balances } from "../../../../api/chain/balances.ts";
 import { errorHandler } from "../../../../api/routes/errors.ts";
 import {
   Bodies,
@@ -20,6 +21,7 @@ import {
 import { canonicalHash } from "../../../../shared/canonical-json.ts";
 import { SMALL_BODY } from "../../../../shared/request-body.ts";
 import { serve } from "../../support/serve.ts";
+import { ScriptedNode } from "../chain/balances/scripted-node.ts";
 
 const MIB = 1024 * 1024;
 const WALLET = `0x${"11".repeat(20)}` as const;
@@ -42,14 +44,16 @@ async function listenForForms(go: Promise<void>, bodies = new Bodies()): Promise
 
 /** Answers with what was read. `free`: the wallet's credits as they are remembered, and as the chain has them. */
 async function listen(free: [remembered: number, onChain: number] = [100, 100], bodies = new Bodies()) {
-  const [current, read] = free.map((credits) => async () => ({ free: credits, escrowed: 0 }));
+  const [remembered, onChain] = free.map((credits) => ({ free: credits, escrowed: 0 }));
   const models = () => [DEAREST, CHEAPEST] as never;
   const app = express()
     .use((request, _response, next) => {
       request.client = { wallet: WALLET, keyCreatedAt: new Date() };
       next();
     })
-    .use(readChat(bodies, limitByCredits({ models }, { current, read } as never)))
+    .use(
+      readChat(bodies, limitByCredits({ models }, { known: () => remembered, bounded: async () => onChain } as never)),
+    )
     .post("/", (request, response) => {
       response.json({ hash: request.bodyHash?.toString("hex"), held: bodies.budget.bytes });
     })
@@ -129,6 +133,60 @@ describe("a body", () => {
       expect(large.body.error).toMatchObject({ code: "insufficient_credits", details });
     }
     expect((await send(json(SMALL_BODY - 100))).status).toBe(200);
+  });
+});
+
+describe("the balance that decides whether a large body is read", () => {
+  let node: ScriptedNode;
+  let balances: Balances;
+  beforeEach(async () => {
+    // The clock stands still but for what a test adds to it: the bound is one of a second.
+    vi.useFakeTimers({ toFake: ["performance"] });
+    node = new ScriptedNode();
+    balances = await node.open();
+  });
+  afterEach(() => void vi.useRealTimers());
+
+  const walletOf = (number: number) => `0x${number.toString(16).padStart(40, "0")}`;
+
+  /** What a large body of the wallet of this number may be, while the cheapest model costs so many credits. */
+  function limitOf(number: number, price: number) {
+    const headers = { "content-length": String(SMALL_BODY + 1) };
+    const request = {
+      headers,
+      client: { wallet: walletOf(number) },
+      receivedAt: performance.now(),
+    } as unknown as Request;
+    return limitByCredits({ models: () => [{ ...CHEAPEST, creditsPerRequest: price }] as never }, balances)(request);
+  }
+
+  it("is read from the chain for at most 50 wallets a second", async () => {
+    const limits = await Promise.all(Array.from({ length: 300 }, (_, index) => limitOf(index, 1_000)));
+    expect(limits.every(({ bytes }) => bytes === SMALL_BODY)).toBe(true);
+    const codes = limits.map(({ refusal }) => refusal?.code);
+    expect(codes.slice(0, 50)).toEqual(Array(50).fill("insufficient_credits"));
+    expect(codes.slice(50)).toEqual(Array(250).fill("service_unavailable"));
+    expect(node.asked).toHaveLength(2 * 50);
+  });
+
+  it("has its bound together with the header", async () => {
+    await Promise.all(Array.from({ length: 50 }, (_, index) => balances.bounded(walletOf(index))));
+    expect((await limitOf(99, 700)).refusal?.code).toBe("service_unavailable");
+    vi.advanceTimersByTime(1_000);
+    expect(await limitOf(99, 700)).toEqual({ bytes: 4 * MIB });
+  });
+
+  it("is not read again if it was read for the same request", async () => {
+    await balances.bounded(walletOf(7));
+    expect((await limitOf(7, 1_000)).refusal?.code).toBe("insufficient_credits");
+    expect(node.asked).toHaveLength(2);
+  });
+
+  it("is read again, once too few credits are remembered from before the request", async () => {
+    expect((await limitOf(7, 1_000)).refusal?.code).toBe("insufficient_credits");
+    node.mine({ free: 1_000, escrowed: 30, sent: 4 });
+    vi.advanceTimersByTime(1);
+    expect(await limitOf(7, 1_000)).toEqual({ bytes: 4 * MIB });
   });
 });
 
