@@ -43,6 +43,8 @@ it("after kill -9 the same signed answer is paid, and nothing signed twice", asy
   const jobs = join(chain.folder, worker.address, "jobs");
   const log = (await readdir(jobs)).find((name) => name.endsWith(".log")) as string;
   await appendFile(join(jobs, log), Buffer.from("5fa1c30e40000156010000000000000001000000011b", "hex"));
+  // Its gateway settles one job before the worker could prove it: the answer of a proven job is kept for ten minutes.
+  await complete(chain, answered);
   // Nothing is settled, and so erased, before the answer was asked for.
   await chain.rpc.setAutomine(false);
   daemon = await startDaemon(chain, worker, { WORKER_SELF_SETTLE_AFTER: "0" });
@@ -62,12 +64,15 @@ it("after kill -9 the same signed answer is paid, and nothing signed twice", asy
 
   await chain.rpc.setAutomine(true);
   await chain.rpc.mine({ blocks: 1 });
-  await complete(chain, answered);
   const state = async () => (await chain.jobOf(signed.assignment.jobId)).status;
   await until("proven and finalized", async () => (await state()) === ChainStatus.Settled);
   const about = { ...chain.escrow, eventName: "JobSettled", args: { jobId: signed.assignment.jobId } } as const;
   const [settled] = await chain.rpc.getContractEvents({ ...about, fromBlock: 0n });
   expect(settled?.args.proofHash).toBe(answerHash(streamed.text));
   // What its gateway has settled nobody will ask for.
-  await until("it is erased", async () => (await fetchOutput(chain, worker, completed, gateway)).status === 404);
+  const erased = { msg: "answer and completion erased", jobId: completed.assignment.jobId };
+  await until("it is erased", async () =>
+    daemon.logs().some(({ msg, jobId }) => msg === erased.msg && jobId === erased.jobId),
+  );
+  expect((await fetchOutput(chain, worker, completed, gateway)).status).toBe(404);
 });
