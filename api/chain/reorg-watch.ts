@@ -117,19 +117,21 @@ export class ReorgWatch {
   /** A reorganisation removed the newest block of the last look, so every block must be read again. */
   async #followHead(): Promise<void> {
     const before = this.#newest;
-    this.#newest = (await this.#block("latest")) ?? undefined;
+    const newest = (await this.#block("latest")) ?? before;
     const now = performance.now();
-    if (this.#newest !== undefined) this.#heights.push({ number: Number(this.#newest.number), at: now });
+    if (newest !== undefined) this.#heights.push({ number: Number(newest.number), at: now });
     while ((this.#heights[1]?.at ?? now) <= now - FINAL_MS) this.#heights.shift();
     if (before !== undefined && (await this.#block(before.number))?.hash !== before.hash) this.#sure.clear();
+    // If the node did not answer, the next look compares with the block of the last whole one.
+    this.#newest = newest;
   }
 
   /** Nonces of transactions whose block is another one now. */
   async #moved(): Promise<number[]> {
     const since = this.#deepBlock();
-    for (const number of this.#sure.keys()) if (number <= since) this.#sure.delete(number);
-    // A block that came after `#newest` was read can be removed without a trace in it: the next look reads such a block.
+    // A block above `#newest` can be removed without a trace in it: a look with a newer one reads such a block.
     const newest = Number(this.#newest?.number ?? 0);
+    for (const number of this.#sure.keys()) if (number <= since || number > newest) this.#sure.delete(number);
     const placed = (await this.#context.outbox.minedAbove(since)).filter(({ block }) => block <= newest);
     const unsure = [...new Set(placed.map(({ block }) => block))].filter((block) => !this.#sure.has(block));
     for (let from = 0; from < unsure.length; from += READS_AT_ONCE) {

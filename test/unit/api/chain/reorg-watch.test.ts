@@ -11,8 +11,17 @@ const MINED = [
   { nonce: 7, block: 21, hash: "0xcc" },
 ];
 
-/** What the nodes say at each look, the last one from then on: the signer's count, the hashes of the blocks of nonces 6 and 7, and the newest block. */
-let looks: { count: number; hashes: readonly (string | null)[]; newest?: { number: string; hash: string } }[];
+/**
+ * What the nodes say at each look, the last one from then on: the signer's count, the hashes of the blocks of nonces 6 and 7, and the newest block.
+ * `before`: the hash of a block in which none of these is, such as the newest one of the look before; where it is left out, the newest block's.
+ */
+type Look = {
+  count: number;
+  hashes: readonly (string | null)[];
+  newest?: { number: string; hash: string };
+  before?: () => string;
+};
+let looks: Look[];
 let takenBack: string[];
 let look: number;
 beforeEach(() => void vi.useFakeTimers());
@@ -23,7 +32,7 @@ function watch(): ReorgWatch {
   look = -1;
   const open = new Set<number>();
   const mined = () => MINED.filter(({ nonce }) => !open.has(nonce));
-  const now = () => looks[Math.min(look, looks.length - 1)] as (typeof looks)[number];
+  const now = () => looks[Math.min(look, looks.length - 1)] as Look;
   const context = {
     account: { address: "0x01" },
     logger: pino({ level: "silent" }),
@@ -44,6 +53,8 @@ function watch(): ReorgWatch {
     if (method === "eth_getTransactionCount") return `0x${now().count.toString(16)}`;
     if (tag === "latest") look += 1;
     const place = MINED.findIndex(({ block }) => block === Number(tag));
+    const { before } = now();
+    if (tag !== "latest" && place < 0 && before !== undefined) return { number: tag, hash: before() };
     if (tag === "latest" || place < 0) return now().newest ?? { number: "0x20", hash: `0x${look}` };
     const hash = now().hashes[place];
     return hash && { number: tag, hash };
@@ -109,13 +120,39 @@ it.each(cases)("a running gateway takes back, once, what stays lost: a node %s",
   expect(again).toHaveBeenCalledOnce();
 });
 
-it("takes back what was mined after the newest block of a look, and removed before the next", async () => {
-  const newest = (hash: string) => ({ number: "0x14", hash });
-  looks = [
-    { ...here, newest: newest("0xaa") },
-    { count: 8, hashes: ["0xaa", "0xbb"], newest: newest("0xaa") },
-    { count: 8, hashes: ["0xaa", "0xbb"], newest: { number: "0x15", hash: "0xbb" } },
-  ];
+const newest = (number: string, hash: string) => ({ newest: { number, hash } });
+const noAnswer = () => {
+  throw new Error("the node does not answer");
+};
+const removed = { count: 8, hashes: ["0xaa", "0xbb"] };
+
+it.each<[string, Look[]]>([
+  [
+    "was mined after the newest block of a look, and removed before the next",
+    [
+      { ...here, ...newest("0x14", "0xaa") },
+      { ...removed, ...newest("0x14", "0xaa") },
+      { ...removed, ...newest("0x15", "0xbb") },
+    ],
+  ],
+  [
+    "was removed after a look of which one node was behind the others",
+    [
+      { ...here, ...newest("0x16", "0x01") },
+      { ...here, ...newest("0x14", "0xaa"), before: () => "0x01" },
+      { ...removed, ...newest("0x16", "0x02") },
+    ],
+  ],
+  [
+    "was removed before a look that the node broke off",
+    [
+      { ...here, ...newest("0x16", "0x01") },
+      { ...removed, ...newest("0x16", "0x02"), before: noAnswer },
+      { ...removed, ...newest("0x16", "0x02") },
+    ],
+  ],
+])("takes back what %s", async (_, seen) => {
+  looks = seen;
   const watching = watch();
   watching.start(async () => {});
   await vi.advanceTimersByTimeAsync(60_000);
