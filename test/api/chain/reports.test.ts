@@ -28,6 +28,7 @@ import type { Hex } from "viem";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import type { Operation, Outcome } from "../../../api/chain/operations.ts";
 import { inferenceEscrowAbi } from "../../../protocol/generated/abi.ts";
+import { type Repeated, repeat } from "../../../shared/repeat.ts";
 import { eventually } from "../../support/api-client.ts";
 import { NODE_PROFILES, type NodeProfile } from "../../support/node-profiles.ts";
 import { type NodeFaults, NodeProxy } from "../../support/node-proxy.ts";
@@ -39,15 +40,19 @@ const { geth, nethermind, erigon, besu, infura } = NODE_PROFILES;
 const plainGeth = { ...geth, sync: false };
 const world = new World();
 let proxy: NodeProxy;
-let mining: NodeJS.Timeout | undefined;
+let mining: Repeated | undefined;
 
 beforeAll(() => world.open());
 afterEach(async () => {
-  clearInterval(mining);
+  await mining?.stop();
   await world.endPipelines();
   proxy.close();
 });
 afterAll(() => world.close());
+
+/** Mines a block each 250 ms, one at a time: after `stop` none is on its way that a test has not counted. */
+const mineBlocks = (mine: () => Promise<void> = () => world.node.mine({ blocks: 1 })) =>
+  repeat(() => mine().catch(() => {}), BLOCK_MS);
 
 /** A pipeline behind such a node, and a block each 250 ms, in which alone transactions are mined. */
 async function behind(profile: NodeProfile, faults: NodeFaults, options: { replaceAfterMs?: number } = {}) {
@@ -55,7 +60,7 @@ async function behind(profile: NodeProfile, faults: NodeFaults, options: { repla
   const started = await world.start({ rpcUrl: proxy.url, ...options });
   proxy.faults = faults;
   await world.node.setAutomine(false);
-  mining = setInterval(() => void world.node.mine({ blocks: 1 }).catch(() => {}), BLOCK_MS);
+  mining = mineBlocks();
   return started;
 }
 
@@ -128,11 +133,11 @@ it.each(KINDS)("a node that $does has each operation mined once", async ({ profi
 
 it("a node with an error for a missing transaction gets another offer", async () => {
   const { pipeline, head } = await behind(plainGeth, { indexing: true }, { replaceAfterMs: 1_000 });
-  clearInterval(mining);
+  await mining?.stop();
   const operation = lock(head, { validUntil: head.time + 600 });
   const { signed, mined } = pipeline.submit(operation);
   const first = await signed;
-  mining = setInterval(() => void world.raiseBaseFee(20_000_000_000n).catch(() => {}), BLOCK_MS);
+  mining = mineBlocks(() => world.raiseBaseFee(20_000_000_000n));
   const { status, hash } = await mined;
   expect(status).toBe("mined");
   expect(hash).not.toBe(first);
@@ -149,13 +154,13 @@ it("a receipt of a block that a reorganisation removed is not believed for ever"
     () => seenIn(hash),
     (block) => block !== undefined,
   );
-  clearInterval(mining);
+  await mining?.stop();
   world.takenBack = [];
   const { blockNumber } = await world.node.getTransactionReceipt({ hash });
   const depth = Number((await world.node.getBlockNumber()) - blockNumber) + 1;
   const raw = await world.node.request({ method: "eth_getRawTransactionByHash" as never, params: [hash] as never });
   await world.node.request({ method: "anvil_reorg" as never, params: [depth + 1, [[raw, 1]]] as never });
-  mining = setInterval(() => void world.node.mine({ blocks: 1 }).catch(() => {}), BLOCK_MS);
+  mining = mineBlocks();
   await eventually(
     async () => takenBack().length,
     (count) => count > 0,
