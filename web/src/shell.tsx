@@ -229,7 +229,7 @@ function Outage() {
   }, [client]);
   if (text === null) return null;
   return (
-    <Failure told={{ title: "Service out of reach", text }} actions={<Button onClick={again}>Try again</Button>} />
+    <Failure message={{ title: "Service out of reach", text }} actions={<Button onClick={again}>Try again</Button>} />
   );
 }
 

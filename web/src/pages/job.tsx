@@ -37,7 +37,7 @@ export function JobPage() {
   const unanswered = verdict !== null && !verdict.audit.open && signed === null;
   return (
     <Page key={id} title="Job" tab={tabOf(id, chain.data, verdict)} about={<Hash value={id} what="job id" full />}>
-      {chain.data ? <VerdictCard {...judged} told={toldOf(chain.data)} /> : null}
+      {chain.data ? <VerdictCard {...judged} unchecked={uncheckedOf(chain.data)} /> : null}
       {chain.data?.disputed ? <Disputed job={chain.data} /> : null}
       {chain.data ? <WhyUncharged job={chain.data} /> : null}
       {chain.data ? (
@@ -83,7 +83,7 @@ function useLater<T>(value: T): T {
 }
 
 /** `Settled, charged 40 credits.` */
-function toldOf({ status, credits_charged }: ChainJob): string {
+function uncheckedOf({ status, credits_charged }: ChainJob): string {
   const state = capital(status ?? "sent to the chain");
   return credits_charged === 0 ? `${state}.` : `${state}, charged ${credits(credits_charged)}.`;
 }

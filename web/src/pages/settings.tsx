@@ -3,8 +3,8 @@ import { useState } from "react";
 import type { KeyInfo } from "../../contract.ts";
 import { app } from "../data/app.ts";
 import { call } from "../data/client.ts";
+import { errorMessageOf } from "../data/error-message.ts";
 import { accountQuery, keyQuery, settingsQuery } from "../data/queries.ts";
-import { tellFailure } from "../data/told.ts";
 import { useChange } from "../data/use-change.ts";
 import { readCredits } from "../ui/amount.ts";
 import { Button, Field, Form } from "../ui/controls.tsx";
@@ -102,7 +102,7 @@ function Key({ current }: { current: KeyInfo["key"] }) {
           </div>
         </div>
       )}
-      {error ? <Failure told={tellFailure(error)} /> : null}
+      {error ? <Failure message={errorMessageOf(error)} /> : null}
       {asking === null ? null : (
         <Dialog
           title={asking === "replace" ? "Regenerate the key?" : "Revoke the key?"}
@@ -178,7 +178,7 @@ function ThresholdForm({ current }: { current: number }) {
       <Button type="submit" kind="primary" busy={save.isPending} disabled={value === null || value === current}>
         Save
       </Button>
-      {save.error ? <Failure told={tellFailure(save.error)} /> : null}
+      {save.error ? <Failure message={errorMessageOf(save.error)} /> : null}
       {save.isSuccess ? <Notice tone="good">Saved.</Notice> : null}
     </Form>
   );

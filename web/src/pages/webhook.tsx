@@ -3,8 +3,8 @@ import { useState } from "react";
 import { Link, useNavigate, useParams } from "react-router";
 import type { Arrivals, DeliveryState, OwnWebhook } from "../../contract.ts";
 import { call } from "../data/client.ts";
+import { errorMessageOf } from "../data/error-message.ts";
 import { deliveryQuery, webhooksQuery } from "../data/queries.ts";
-import { tellFailure } from "../data/told.ts";
 import { useChange } from "../data/use-change.ts";
 import { Button } from "../ui/controls.tsx";
 import { Hash } from "../ui/copy.tsx";
@@ -95,7 +95,7 @@ function Contents({ webhook }: { webhook: OwnWebhook }) {
         </div>
         {test.data ? <TestResult key={test.data.id} id={test.data.id} /> : null}
         {replay.data ? <Notice tone="good">{sentAgain(replay.data)}</Notice> : null}
-        {error ? <Failure told={tellFailure(error)} /> : null}
+        {error ? <Failure message={errorMessageOf(error)} /> : null}
       </Card>
       <DeliveryLog webhook={webhook} />
       {asking === "edit" ? <EditWebhook webhook={webhook} onClose={close} /> : null}
@@ -161,7 +161,7 @@ function EditWebhook({ webhook, onClose }: { webhook: OwnWebhook; onClose: () =>
       <p className="hint">
         What waits for another attempt goes to the new endpoint. Added events are sent from now on.
       </p>
-      {change.error ? <Failure told={tellFailure(change.error)} /> : null}
+      {change.error ? <Failure message={errorMessageOf(change.error)} /> : null}
       <div className="actions">
         <Button onClick={onClose}>Cancel</Button>
         <Button kind="primary" busy={change.isPending} disabled={!isComplete(endpoint)} onClick={() => change.mutate()}>

@@ -42,7 +42,7 @@ export function Chart({ label, kind, starts, span, series, says, tick = says, to
   const top = fixed ?? niceTop(largest(kind, drawn, starts.length));
   const last = starts.length - 1;
   const at = shown ?? last;
-  const spoken = `${nameOf(starts[at], span)}: ${drawn.map(({ name, values }) => `${name} ${told(values[at], says)}`).join(", ") || "nothing"}`;
+  const spoken = `${nameOf(starts[at], span)}: ${drawn.map(({ name, values }) => `${name} ${valueInWords(values[at], says)}`).join(", ") || "nothing"}`;
   const onKeyDown = (event: KeyboardEvent) => {
     const to = { Home: 0, End: last }[event.key] ?? at + (STEPS[event.key] ?? Number.NaN);
     if (Number.isNaN(to)) return;
@@ -111,7 +111,7 @@ export function Chart({ label, kind, starts, span, series, says, tick = says, to
         <span className="when">{shown === null ? `by the ${span}, now` : nameOf(starts[at], span)}</span>
         {drawn.map((one, index) => (
           <span key={one.name}>
-            <i className={colourOf(one, index)} /> {one.name} <strong>{told(one.values[at], says)}</strong>
+            <i className={colourOf(one, index)} /> {one.name} <strong>{valueInWords(one.values[at], says)}</strong>
           </span>
         ))}
       </figcaption>
@@ -124,7 +124,7 @@ export function Chart({ label, kind, starts, span, series, says, tick = says, to
   );
 }
 
-const told = (value: number | null | undefined, says: ChartProps["says"]): string =>
+const valueInWords = (value: number | null | undefined, says: ChartProps["says"]): string =>
   value == null ? "–" : says(value);
 
 const colourOf = ({ colour }: Series, index: number): string =>
@@ -193,7 +193,7 @@ function Numbers({
             <td>{nameOf(start, span)}</td>
             {values.map((value, index) => (
               <td key={series[index]?.name} className="end">
-                {told(value, says)}
+                {valueInWords(value, says)}
               </td>
             ))}
           </tr>

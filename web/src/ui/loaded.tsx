@@ -1,7 +1,7 @@
 import type { UseQueryResult } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { isOutage } from "../data/client.ts";
-import { tellFailure } from "../data/told.ts";
+import { errorMessageOf } from "../data/error-message.ts";
 import { Button } from "./controls.tsx";
 import { Empty, Failure } from "./page.tsx";
 
@@ -40,5 +40,5 @@ export function Loaded<T>({
       Try again
     </Button>
   );
-  return <Failure told={tellFailure(query.error)} actions={again} />;
+  return <Failure message={errorMessageOf(query.error)} actions={again} />;
 }

@@ -1,5 +1,5 @@
 import { type ReactNode, useEffect, useRef, useState } from "react";
-import type { Told } from "../data/told.ts";
+import type { ErrorMessage } from "../data/error-message.ts";
 
 /** Says in the browser's tab where one is. */
 export function useTitle(title: string): void {
@@ -123,10 +123,10 @@ export function Notice({
   );
 }
 
-export function Failure({ told, actions }: { told: Told; actions?: ReactNode }) {
+export function Failure({ message, actions }: { message: ErrorMessage; actions?: ReactNode }) {
   return (
-    <Notice tone={told.quiet ? "info" : "error"} title={told.title} actions={actions}>
-      <p>{told.text}</p>
+    <Notice tone={message.quiet ? "info" : "error"} title={message.title} actions={actions}>
+      <p>{message.text}</p>
     </Notice>
   );
 }

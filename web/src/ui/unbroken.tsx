@@ -25,7 +25,10 @@ export class Unbroken extends Component<{ place: string; children: ReactNode }, 
       <main className="alone" id="content">
         <h1>This page broke</h1>
         <Failure
-          told={{ title: "Reload to go on", text: navigator.onLine ? why : "You are offline: it could not be loaded." }}
+          message={{
+            title: "Reload to go on",
+            text: navigator.onLine ? why : "You are offline: it could not be loaded.",
+          }}
           actions={<Button onClick={() => location.reload()}>Reload</Button>}
         />
       </main>

@@ -27,7 +27,7 @@ export function ActionStatus({ state, done }: { state: ActionState; done: string
           <TxHash hash={state.hash} />
         </Notice>
       ) : null}
-      {state.step === "failed" ? <Failure told={state.told} /> : null}
+      {state.step === "failed" ? <Failure message={state.message} /> : null}
     </div>
   );
 }

@@ -7,8 +7,8 @@ import { connect, getConnection, signMessage } from "wagmi/actions";
 import type { SessionState } from "../../contract.ts";
 import { app } from "../data/app.ts";
 import { call } from "../data/client.ts";
+import type { ErrorMessage } from "../data/error-message.ts";
 import { demoQuery, sessionQuery } from "../data/queries.ts";
-import type { Told } from "../data/told.ts";
 import { Button } from "../ui/controls.tsx";
 import { Card, Failure, Notice } from "../ui/page.tsx";
 import { walletConfig } from "./config.ts";
@@ -144,7 +144,7 @@ export function ConnectNotice() {
 
 /** What a wallet threw, in words. */
 export function WalletFailure({ error }: { error: Error }) {
-  const [told, setTold] = useState<Told | null>(null);
-  useEffect(() => void inWords(error).then(setTold), [error]);
-  return told === null ? null : <Failure told={told} />;
+  const [message, setMessage] = useState<ErrorMessage | null>(null);
+  useEffect(() => void inWords(error).then(setMessage), [error]);
+  return message === null ? null : <Failure message={message} />;
 }

@@ -18,7 +18,7 @@ import {
 } from "../../../protocol/generated/abi.ts";
 import { NotMined } from "../../../protocol/receipt.ts";
 import { app } from "../data/app.ts";
-import { type Told, tellFailure } from "../data/told.ts";
+import { type ErrorMessage, errorMessageOf } from "../data/error-message.ts";
 import { momentOf, units } from "../ui/format.ts";
 import { saidBy, wasDeclined } from "./declined.ts";
 import { Replaced } from "./mined.ts";
@@ -99,7 +99,7 @@ const REVERTS: Record<string, (args: readonly unknown[], called: Address | undef
 };
 
 /** Turns whatever a wallet, the chain or the service threw into words. */
-export function tell(error: unknown): Told {
+export function walletErrorMessage(error: unknown): ErrorMessage {
   if (error instanceof Replaced) {
     return { title: error.cancelled ? "Cancelled in the wallet" : "Replaced in the wallet", text: error.message };
   }
@@ -107,7 +107,7 @@ export function tell(error: unknown): Told {
     return { title: "Not mined", text: `The ${error.message}. Your wallet shows what became of it.` };
   }
   if (wasDeclined(error)) return { title: "Declined in the wallet", text: "Nothing was signed or sent.", quiet: true };
-  if (!(error instanceof BaseError)) return tellFailure(error);
+  if (!(error instanceof BaseError)) return errorMessageOf(error);
 
   if (hasCode(error, -32002)) {
     return {
@@ -148,7 +148,7 @@ type Decoded = { errorName: string; args?: readonly unknown[] | undefined };
 /** Why a contract of ours refused, from the data of its revert. */
 export const revertReason = (data: Hex, called: Address | undefined): string => revert(decode(data), called).text;
 
-function revert(decoded: Decoded | null, called: Address | undefined, reason?: string): Told {
+function revert(decoded: Decoded | null, called: Address | undefined, reason?: string): ErrorMessage {
   const title = "The contract refused";
   if (decoded === null)
     return { title, text: reason === undefined ? "It gave no reason. Nothing was moved." : shortened(reason) };

@@ -44,9 +44,9 @@ export async function switchToOurChain(): Promise<void> {
 }
 
 /**
- * Sends calls one after the other, each once the one before is mined. The last one alone is told as done: the others are steps on the way to it.
+ * Sends calls one after the other, each once the one before is mined. The last one alone is reported as done: the others are steps on the way to it.
  * Each is tried out first, so that a call the contract would refuse costs nothing and says why. Rejects with what was thrown, and with `Replaced`
- * when the wallet's owner cancelled it; `tell` has the words. `before`: steps that the wallet has taken already, such as a signature. What sends
+ * when the wallet's owner cancelled it; `walletErrorMessage` has the words. `before`: steps that the wallet has taken already, such as a signature. What sends
  * is loaded now, and not with the page.
  */
 export async function transact(

@@ -1,12 +1,16 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import type { Address } from "viem";
-import type { Told } from "../data/told.ts";
+import type { ErrorMessage } from "../data/error-message.ts";
 import type { ContractCall, Progress } from "./send.ts";
 import { type Sender, transact } from "./transact.ts";
 import { inWords, useWallet } from "./use-wallet.ts";
 
-export type ActionState = { step: "idle" } | { step: "starting" } | Progress | { step: "failed"; told: Told };
+export type ActionState =
+  | { step: "idle" }
+  | { step: "starting" }
+  | Progress
+  | { step: "failed"; message: ErrorMessage };
 
 /** Calls, or what sends them once it has read or signed something. */
 type Action = ContractCall | ContractCall[] | ((sender: Sender) => Promise<void>);
@@ -29,7 +33,7 @@ function useAction(account: Address | undefined) {
       worked = true;
       onMined?.();
     } catch (error) {
-      setState({ step: "failed", told: await inWords(error) });
+      setState({ step: "failed", message: await inWords(error) });
     }
     await cache.invalidateQueries();
     setBusy(false);

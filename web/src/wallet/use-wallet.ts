@@ -2,8 +2,8 @@ import { useQuery } from "@tanstack/react-query";
 import type { Address } from "viem";
 import { useConnection } from "wagmi";
 import { app } from "../data/app.ts";
+import { type ErrorMessage, errorMessageOf } from "../data/error-message.ts";
 import { sessionQuery } from "../data/queries.ts";
-import { type Told, tellFailure } from "../data/told.ts";
 
 /** Who is signed in, and whether the wallet in the browser is theirs and on the right chain. */
 export function useWallet() {
@@ -31,8 +31,8 @@ export function useChain<T>(name: string, of: unknown, read: (account: Address) 
 }
 
 /** What a wallet, the chain or the service threw; the words are loaded when they are needed. */
-export const inWords = (error: unknown): Promise<Told> =>
+export const inWords = (error: unknown): Promise<ErrorMessage> =>
   import("./errors.ts").then(
-    ({ tell }) => tell(error),
-    () => tellFailure(error),
+    ({ walletErrorMessage }) => walletErrorMessage(error),
+    () => errorMessageOf(error),
   );

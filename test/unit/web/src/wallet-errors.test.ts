@@ -13,7 +13,7 @@ vi.mock("../../../../web/src/data/app.ts", () => ({
 }));
 // Types of the browser are not those of the tests.
 const ERRORS: string = "../../../../web/src/wallet/errors.ts";
-const { revertReason, tell } = await import(ERRORS);
+const { revertReason, walletErrorMessage } = await import(ERRORS);
 
 it.for([
   [REGISTRY, 2_500_000_000_000_000_000n, "2.5 SVC"],
@@ -25,6 +25,6 @@ it.for([
   const reverted = new ContractFunctionRevertedError({ abi, data, functionName });
   const cause = new BaseError("reverted", { cause: reverted });
   const thrown = new ContractFunctionExecutionError(cause, { abi, functionName, contractAddress });
-  expect(tell(thrown).text).toContain(`${says} are needed`);
+  expect(walletErrorMessage(thrown).text).toContain(`${says} are needed`);
   expect(revertReason(data, contractAddress)).toContain(`${says} are needed`);
 });

@@ -35,7 +35,7 @@ export function NodeList({ name, filters, says, empty, children }: NodeListProps
       {node !== null && pages.isPending ? <Skeleton rows={5} height={28} /> : null}
       {pages.error ? (
         <Failure
-          told={{ title: "The node did not tell", text: pages.error.message }}
+          message={{ title: "The node did not tell", text: pages.error.message }}
           actions={<Button onClick={() => void pages.refetch()}>Try again</Button>}
         />
       ) : null}

@@ -14,7 +14,7 @@ export type Parameters = { max_tokens: number; temperature?: number; top_p?: num
 /** What the worker signed, as the last chunk of a stream holds it. */
 export type Statement = { worker_address: string; completion: { proofHash: Hex } };
 
-/** What is told while a request runs, in this order. */
+/** The steps of a request, in this order. */
 export type Step =
   | { step: "locked"; jobId: string; tx: string | null }
   | { step: "text"; text: string }
@@ -39,21 +39,21 @@ type Signals = { stop: AbortSignal; left: AbortSignal };
  */
 export async function chat(
   { apiKey, model, messages, parameters }: Asked,
-  told: (step: Step) => void,
+  onStep: (step: Step) => void,
   { stop, left }: Signals,
 ): Promise<void> {
   const either = AbortSignal.any([stop, left]);
   const body = { ...bodyOf(model, messages, parameters), stream_options: { include_usage: true } };
   const response = await api("/v1/chat/completions", apiKey, either, body);
   const jobId = response.headers.get("x-service-job-id") ?? "";
-  told({ step: "locked", jobId, tx: response.headers.get("x-service-tx-hash") });
+  onStep({ step: "locked", jobId, tx: response.headers.get("x-service-tx-hash") });
   try {
-    await readAnswer(response, told);
+    await readAnswer(response, onStep);
   } catch (error) {
     if (!stop.aborted) throw error;
-    told({ step: "stopped" });
+    onStep({ step: "stopped" });
   }
-  await awaitSettlement(jobId, apiKey, told, left);
+  await awaitSettlement(jobId, apiKey, onStep, left);
 }
 
 /** The body of the request, as the playground shows it, too. */
@@ -84,7 +84,7 @@ type Chunk = {
   error?: { message: string };
 };
 
-async function readAnswer(response: Response, told: (step: Step) => void): Promise<void> {
+async function readAnswer(response: Response, onStep: (step: Step) => void): Promise<void> {
   const events = (response.body as ReadableStream<Uint8Array>)
     .pipeThrough(new TextDecoderStream() as unknown as ReadableWritablePair<string, Uint8Array>)
     .pipeThrough(new EventSourceParserStream())
@@ -97,16 +97,16 @@ async function readAnswer(response: Response, told: (step: Step) => void): Promi
     const text = chunk.choices?.[0]?.delta?.content ?? "";
     if (text !== "") {
       answer += text;
-      told({ step: "text", text });
+      onStep({ step: "text", text });
     }
     const { service } = chunk;
     if (service !== undefined) {
       // Loaded when somebody asks: the first view does not need it.
       const { hashOfText } = await import("../../explorer/answer-hash.ts");
       const isSame = hashOfText(answer) === toProofHash(service.completion.proofHash);
-      told({ step: "signed", statement: service, isSame });
+      onStep({ step: "signed", statement: service, isSame });
     }
-    if (chunk.usage) told({ step: "tokens", tokens: chunk.usage.completion_tokens });
+    if (chunk.usage) onStep({ step: "tokens", tokens: chunk.usage.completion_tokens });
   }
   throw new ChatFailure(
     "The connection broke before the answer was complete. The job runs to its end; its page shows the answer and the charge.",
@@ -120,7 +120,7 @@ const LOOKS = 400;
 async function awaitSettlement(
   jobId: string,
   apiKey: string,
-  told: (step: Step) => void,
+  onStep: (step: Step) => void,
   signal: AbortSignal,
 ): Promise<void> {
   for (let look = 0; look < LOOKS; look++) {
@@ -128,7 +128,7 @@ async function awaitSettlement(
     const job = (await response.json()) as Job;
     const remaining = response.headers.get("x-service-credits-remaining");
     const isOver = !["pending", "processing", "settling"].includes(job.status);
-    if (isOver) return told({ step: "settled", job, remaining: remaining === null ? null : Number(remaining) });
+    if (isOver) return onStep({ step: "settled", job, remaining: remaining === null ? null : Number(remaining) });
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
   }
   throw new ChatFailure("The settlement takes long. The job's page shows when it is there.");

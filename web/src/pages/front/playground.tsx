@@ -98,7 +98,7 @@ export function Playground() {
         </Folded>
         {model?.demo ? <DemoNotice /> : null}
         <Talk messages={messages} isRunning={isRunning} receipt={receipt} onEdit={edit} />
-        {receipt?.failure === undefined ? null : <Failure told={{ title: "No answer", text: receipt.failure }} />}
+        {receipt?.failure === undefined ? null : <Failure message={{ title: "No answer", text: receipt.failure }} />}
         {messages.length === 0 ? (
           <p className="tags">
             {PROMPTS.map((prompt) => (
@@ -258,7 +258,7 @@ function useChat() {
     setMessages([...said, { role: "assistant", content: "" }]);
     setReceipt({ most });
     setRunning(signals);
-    const told = (step: Step) => {
+    const onStep = (step: Step) => {
       const ms = performance.now() - begin;
       if (step.step === "text") {
         setMessages((all) => all.with(-1, { role: "assistant", content: (all.at(-1)?.content ?? "") + step.text }));
@@ -268,7 +268,7 @@ function useChat() {
       if (step.step === "settled") void cache.invalidateQueries({ queryKey: networkQuery.queryKey });
     };
     try {
-      await chat({ ...asked, messages: [...system, ...said] }, told, {
+      await chat({ ...asked, messages: [...system, ...said] }, onStep, {
         stop: signals.stop.signal,
         left: signals.left.signal,
       });

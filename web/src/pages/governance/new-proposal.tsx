@@ -6,7 +6,7 @@ import { app } from "../../data/app.ts";
 import { Button, Field, Form, Select } from "../../ui/controls.tsx";
 import { Card, Notice } from "../../ui/page.tsx";
 import { ActionStatus } from "../../wallet/action-status.tsx";
-import { tell } from "../../wallet/errors.ts";
+import { walletErrorMessage } from "../../wallet/errors.ts";
 import { useConnectedTransaction } from "../../wallet/use-transaction.ts";
 import { Actions, svcOf } from "./actions.tsx";
 import { type Action, type Governance, governorOf, readVoter, tryAction } from "./chain.ts";
@@ -219,7 +219,7 @@ function Preview({ action, node }: { action: Action; node: string }) {
       <Actions actions={[action]} />
       {refused ? (
         <Notice tone="warn" title="It would be refused today">
-          <p>{tell(refused).text}</p>
+          <p>{walletErrorMessage(refused).text}</p>
         </Notice>
       ) : null}
     </div>

@@ -15,7 +15,7 @@ import { countdown, credits, momentOf } from "../../ui/format.ts";
 import { Card, Failure, Notice } from "../../ui/page.tsx";
 import { ActionStatus, TxHash } from "../../wallet/action-status.tsx";
 import { ConnectNotice } from "../../wallet/connect.tsx";
-import { tell } from "../../wallet/errors.ts";
+import { walletErrorMessage } from "../../wallet/errors.ts";
 import { bondOf, joinDispute, openDispute } from "../../wallet/ledger.ts";
 import { WithWallet } from "../../wallet/own-pages.tsx";
 import { useConnectedTransaction, useTransaction } from "../../wallet/use-transaction.ts";
@@ -138,7 +138,7 @@ function Dispute({ job, facts }: { job: Job; facts: DisputeFacts }) {
       </p>
       <ActionStatus state={state} done="The dispute is open" />
       {dispute.data ? <Outcome result={dispute.data} /> : null}
-      {dispute.error ? <Failure told={disputeFailure(dispute.error)} /> : null}
+      {dispute.error ? <Failure message={disputeFailure(dispute.error)} /> : null}
       {opened && facts.open !== null ? <Join dispute={facts.open} /> : null}
     </Card>
   );
@@ -195,5 +195,5 @@ function disputeFailure(error: Error) {
   if (error instanceof ApiFailure && error.code === "dispute_window_expired") {
     return { title: "Too late for a dispute", text: error.message };
   }
-  return tell(error);
+  return walletErrorMessage(error);
 }

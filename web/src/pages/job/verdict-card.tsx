@@ -11,8 +11,16 @@ import { Card, Folded, Notice } from "../../ui/page.tsx";
 import { Badge } from "../../ui/status.tsx";
 import { TxHash } from "../../wallet/action-status.tsx";
 
-/** Whether all that the chain says of the job fits together, and what the service tells of it (`told`) until that is known: price, signatures, times, money; each line with the events that it rests on. */
-export function VerdictCard({ node, choose, verdict, told }: ReturnType<typeof useVerdict> & { told: string }) {
+/**
+ * Whether all that the chain says of the job fits together: price, signatures, times, money; each line with the events that it rests on. Until
+ * that is known it shows `unchecked`: what the service says of the job.
+ */
+export function VerdictCard({
+  node,
+  choose,
+  verdict,
+  unchecked,
+}: ReturnType<typeof useVerdict> & { unchecked: string }) {
   const { data, error, isPending } = verdict;
   return (
     <Card title="Verdict" aside={data ? <Summary audit={data.audit} /> : null}>
@@ -28,7 +36,7 @@ export function VerdictCard({ node, choose, verdict, told }: ReturnType<typeof u
       ) : null}
       {node !== null && isPending && !error ? (
         <>
-          <p className="headline">{told}</p>
+          <p className="headline">{unchecked}</p>
           <p className="hint">The service says so. Your browser checks it now.</p>
           <Skeleton rows={6} height={28} />
         </>

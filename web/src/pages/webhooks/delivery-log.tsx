@@ -2,8 +2,8 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { Attempt, Delivery, DeliveryState, Webhook } from "../../../contract.ts";
 import { call } from "../../data/client.ts";
+import { errorMessageOf } from "../../data/error-message.ts";
 import { deliveriesQuery, deliveryQuery } from "../../data/queries.ts";
-import { tellFailure } from "../../data/told.ts";
 import { useChange } from "../../data/use-change.ts";
 import { Button, Select } from "../../ui/controls.tsx";
 import { shortMoment } from "../../ui/format.ts";
@@ -98,7 +98,7 @@ function Entry({ delivery, canReplay }: { delivery: Delivery; canReplay: boolean
           </Button>
         </div>
       </div>
-      {replay.error ? <Failure told={tellFailure(replay.error)} /> : null}
+      {replay.error ? <Failure message={errorMessageOf(replay.error)} /> : null}
       {open ? <Details id={delivery.id} /> : null}
     </li>
   );

@@ -2,7 +2,7 @@ import { useState } from "react";
 import type { Webhook } from "../../../contract.ts";
 import { app } from "../../data/app.ts";
 import { call } from "../../data/client.ts";
-import { tellFailure } from "../../data/told.ts";
+import { errorMessageOf } from "../../data/error-message.ts";
 import { useChange } from "../../data/use-change.ts";
 import { Button, Field, Form } from "../../ui/controls.tsx";
 import { Card, Failure } from "../../ui/page.tsx";
@@ -32,7 +32,7 @@ export function NewWebhook({ onClose, onCreated }: { onClose: () => void; onCrea
           <Button onClick={onClose}>Cancel</Button>
         </div>
       </Form>
-      {create.error ? <Failure told={tellFailure(create.error)} /> : null}
+      {create.error ? <Failure message={errorMessageOf(create.error)} /> : null}
     </Card>
   );
 }

@@ -1,7 +1,7 @@
 import { useState } from "react";
 import type { OwnWebhook, Webhook } from "../../../contract.ts";
 import { call } from "../../data/client.ts";
-import { tellFailure } from "../../data/told.ts";
+import { errorMessageOf } from "../../data/error-message.ts";
 import { useChange } from "../../data/use-change.ts";
 import { Button } from "../../ui/controls.tsx";
 import { Secret } from "../../ui/copy.tsx";
@@ -59,7 +59,7 @@ export function NewSecret({
         ))}
       </fieldset>
       <SecretField secret={secret} onChange={setSecret} />
-      {rotate.error ? <Failure told={tellFailure(rotate.error)} /> : null}
+      {rotate.error ? <Failure message={errorMessageOf(rotate.error)} /> : null}
       <div className="actions">
         <Button onClick={onClose}>Keep the secret</Button>
         <Button
@@ -93,7 +93,7 @@ export function OldSecret({ webhook }: { webhook: OwnWebhook }) {
         The first attempt of a delivery is signed with the old secret, the second, 30 seconds later, with the new one.
         End the old secret when your receiver has the new one.
       </p>
-      {retire.error ? <Failure told={tellFailure(retire.error)} /> : null}
+      {retire.error ? <Failure message={errorMessageOf(retire.error)} /> : null}
     </Notice>
   );
 }

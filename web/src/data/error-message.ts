@@ -1,10 +1,10 @@
 import { ApiFailure } from "./client.ts";
 
 /** A failure in words a person can act on; `quiet` when it was their own decision. */
-export type Told = { title: string; text: string; quiet?: boolean };
+export type ErrorMessage = { title: string; text: string; quiet?: boolean };
 
-/** What the service answered, or what broke, in words. What wallets throw is told by `wallet/errors.ts`. */
-export function tellFailure(error: unknown): Told {
+/** What the service answered, or what broke, in words. `wallet/errors.ts` has the words for what wallets throw. */
+export function errorMessageOf(error: unknown): ErrorMessage {
   if (error instanceof ApiFailure) return { title: titleOf(error), text: error.message };
   return { title: "Something went wrong", text: error instanceof Error ? error.message : String(error) };
 }
