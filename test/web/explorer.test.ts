@@ -51,6 +51,11 @@ describe("a contract", () => {
       .getByRole("heading", { name: /Escrow released|Credits locked/ })
       .first()
       .waitFor();
+    await visitor.page
+      .getByRole("heading", { name: /^Block [\d,]+/ })
+      .first()
+      .getByRole("link", { name: /^0x/ })
+      .waitFor();
     await visitor.page.getByText("Source and ABI", { exact: true }).click();
     await visitor.page.locator("pre", { hasText: "contract InferenceEscrow" }).waitFor();
     await visitor.page.getByText("ABI", { exact: true }).click();

@@ -71,11 +71,14 @@ export function auditAddresses(contracts: Contracts): AuditAddresses {
   };
 }
 
+/** What the events of a transaction are decoded from. */
+type WithLogs = Pick<ChainTransaction, "hash" | "block_number" | "logs">;
+
 /** The events of each transaction. What a settlement paid whom follows from its job's lock, where that is among them. */
-export function decodeTransactions(
-  transactions: readonly ChainTransaction[],
+export function decodeTransactions<T extends WithLogs>(
+  transactions: readonly T[],
   contracts: Contracts,
-): { transaction: ChainTransaction; events: ShownEvent[] }[] {
+): { transaction: T; events: ShownEvent[] }[] {
   const decoded = transactions.map((transaction) => ({ transaction, events: decodeLogs(transaction, contracts) }));
   const all = decoded.flatMap(({ events }) => events.flatMap(({ audited }) => audited ?? []));
   const locks = new Map(eventsOf(all, "escrow", "JobLocked").map(({ args }) => [args.jobId, args]));
@@ -92,13 +95,13 @@ export function decodeTransactions(
 export const decodeJob = (
   { id, transactions }: ChainJob,
   contracts: Contracts,
-): ReturnType<typeof decodeTransactions> =>
+): ReturnType<typeof decodeTransactions<ChainTransaction>> =>
   decodeTransactions(transactions, contracts).map((one) => ({
     ...one,
     events: eventsOfJob(one.events, id, contracts),
   }));
 
-function decodeLogs({ hash, block_number, logs }: ChainTransaction, contracts: Contracts): ShownEvent[] {
+function decodeLogs({ hash, block_number, logs }: WithLogs, contracts: Contracts): ShownEvent[] {
   const addresses = auditAddresses(contracts);
   const names = namesOf(contracts);
   return logs.map((log) => {

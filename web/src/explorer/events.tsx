@@ -1,6 +1,9 @@
 import type { ReactNode } from "react";
 import type { Field } from "../../../verify/describe.ts";
+import type { ChainTransaction } from "../../contract.ts";
 import { Hash } from "../ui/copy.tsx";
+import { count } from "../ui/format.ts";
+import { TxHash } from "../wallet/action-status.tsx";
 import type { ShownEvent } from "./decode.ts";
 import { labelOf, type Names } from "./labels.ts";
 import { AddressValue, Value } from "./value.tsx";
@@ -26,6 +29,23 @@ export function Events({ events, names }: { events: readonly ShownEvent[]; names
     </ol>
   );
 }
+
+type EventsByTransactionProps = {
+  transactions: readonly { transaction: Pick<ChainTransaction, "hash" | "block_number">; events: ShownEvent[] }[];
+  names: Names;
+};
+
+/** The events of each transaction, below its block and its hash. */
+export const EventsByTransaction = ({ transactions, names }: EventsByTransactionProps) =>
+  transactions.map(({ transaction: { hash, block_number }, events }) => (
+    <section key={hash}>
+      <h2 className="row">
+        {block_number === null ? "Sent, not mined yet" : `Block ${count(block_number)}`}
+        <TxHash hash={hash} />
+      </h2>
+      <Events events={events} names={names} />
+    </section>
+  ));
 
 /** What an event or a call says, by name; `children` come first. */
 export function Arguments({

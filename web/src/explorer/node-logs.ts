@@ -1,66 +1,55 @@
-/** Reads of the visitor's own node that the explorer's pages make, in small steps: this service is not asked. */
-import type { Address, Hex } from "viem";
+/** Reads logs from the visitor's own node, newest first and in small steps: this service is not asked. */
+import type { Hex } from "viem";
+import { getBlockNumber } from "viem/actions";
+import { type LogFilter, LogReader } from "../../../verify/chain.ts";
+import type { ChainLog as AuditedLog } from "../../../verify/events.ts";
 import type { ChainLog } from "../../contract.ts";
 import { app } from "../data/app.ts";
-
-const ANSWER_MS = 10_000;
-
-/** One question to a node; rejects with its own words. */
-export async function askNode<T>(url: string, method: string, params: readonly unknown[]): Promise<T> {
-  const signal = AbortSignal.timeout(ANSWER_MS);
-  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
-  const headers = { "content-type": "application/json" };
-  const response = await fetch(url, { method: "POST", headers, body, signal }).catch(() => {
-    throw new Error(
-      signal.aborted ? `The node has not answered for ${ANSWER_MS / 1_000} seconds.` : "The node cannot be reached.",
-    );
-  });
-  const answer = (await response.json().catch(() => null)) as { result?: T; error?: { message?: string } } | null;
-  if (answer === null) throw new Error(`The node answered with status ${response.status}.`);
-  if (answer.error !== undefined) throw new Error(`The node refused: ${answer.error.message ?? "without a reason"}`);
-  return answer.result as T;
-}
+import { askNode } from "./ask-node.ts";
 
 /** A log with the place of its transaction. */
 export type PlacedLog = ChainLog & { block: number; tx: Hex };
 
-type RawLog = { address: Address; topics: Hex[]; data: Hex; logIndex: Hex; blockNumber: Hex; transactionHash: Hex };
-
-export type LogFilter = { address: Address | readonly Address[]; topics?: readonly (Hex | readonly Hex[] | null)[] };
-
-/** Blocks of one question, as many as public nodes answer, and questions of one step. */
-const BLOCKS = 5_000;
-const STEPS = 8;
+/** Blocks of a step's first range, of which a busy contract fills many; each range is ten times as long as the one before it. */
+const FIRST_BLOCKS = 50;
+const MOST_BLOCKS = 5_000;
+/** Ranges of one step. */
+const RANGES = 8;
+/** With so many logs a step is over, at the end of a block. */
 const ENOUGH = 25;
 
-/** Logs that match one of the filters, newest first. `next`: the block to go on below, null where the contracts began. */
+/** `from`: the oldest block that was read. `next`: the block to go on with, null where the contracts began. */
 type LogPage = { logs: PlacedLog[]; from: number; next: number | null };
 
-/** Reads backwards from a block, or from the newest one, until there are enough logs or the step is over. */
-export async function logsBefore(url: string, filters: readonly LogFilter[], before: number | null): Promise<LogPage> {
-  let end = before ?? Number(await askNode<Hex>(url, "eth_blockNumber", []));
-  const logs: PlacedLog[] = [];
-  for (let step = 0; step < STEPS && logs.length < ENOUGH && end >= app.start_block; step++) {
-    const begin = Math.max(app.start_block, end - BLOCKS + 1);
-    const range = { fromBlock: hex(begin), toBlock: hex(end) };
-    const found = await Promise.all(
-      filters.map((one) => askNode<RawLog[]>(url, "eth_getLogs", [{ ...one, ...range }])),
-    );
-    logs.push(...placed(found.flat()));
-    end = begin - 1;
-  }
-  return { logs, from: end + 1, next: end >= app.start_block ? end : null };
-}
+/** Reads logs that match one of the filters backwards from a block, or from the newest one, until there are enough or the step is over. */
+export const logsBefore = (node: string, filters: readonly LogFilter[], before: number | null): Promise<LogPage> =>
+  askNode(node, async (client) => {
+    const reader = new LogReader(client, BigInt(MOST_BLOCKS));
+    const logs: PlacedLog[] = [];
+    let end = before ?? Number(await getBlockNumber(client));
+    let blocks = FIRST_BLOCKS;
+    for (let range = 0; range < RANGES && logs.length < ENOUGH && end >= app.start_block; range++) {
+      const begin = Math.max(app.start_block, end - blocks + 1);
+      const found = await Promise.all(filters.map((one) => reader.read(one, BigInt(begin), BigInt(end))));
+      logs.push(...newestFirst(found.flat()));
+      end = begin - 1;
+      blocks = Math.min(blocks * 10, MOST_BLOCKS);
+    }
+    const from = logs[ENOUGH - 1]?.block ?? end + 1;
+    return {
+      logs: logs.filter(({ block }) => block >= from),
+      from,
+      next: from > app.start_block ? from - 1 : null,
+    };
+  });
 
-const hex = (value: number): Hex => `0x${value.toString(16)}`;
-
-/** Each log once, newest first. */
-function placed(found: readonly RawLog[]): PlacedLog[] {
+/** Each log once: it can match several filters. */
+function newestFirst(found: readonly AuditedLog[]): PlacedLog[] {
   const logs = found.map(({ logIndex, blockNumber, transactionHash, address, topics, data }) => ({
     address,
-    topics,
+    topics: [...topics],
     data,
-    log_index: Number(logIndex),
+    log_index: logIndex,
     block: Number(blockNumber),
     tx: transactionHash,
   }));

@@ -1,24 +1,19 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useId, useState } from "react";
-import {
-  type Abi,
-  type AbiFunction,
-  type AbiParameter,
-  type Address,
-  decodeFunctionResult,
-  encodeFunctionData,
-  type Hex,
-} from "viem";
+import type { Abi, AbiFunction, AbiParameter, Address } from "viem";
+import { readerOf } from "../../../../shared/contract-reader.ts";
 import { app } from "../../data/app.ts";
+import { askNode } from "../../explorer/ask-node.ts";
 import { abiOf, decodeTransactions } from "../../explorer/decode.ts";
-import { Events } from "../../explorer/events.tsx";
+import { EventsByTransaction } from "../../explorer/events.tsx";
 import { namesOf, textOf } from "../../explorer/labels.ts";
 import { NodeChoice, useNode } from "../../explorer/node.tsx";
-import { askNode, type PlacedLog } from "../../explorer/node-logs.ts";
+import type { PlacedLog } from "../../explorer/node-logs.ts";
 import { Button, Form } from "../../ui/controls.tsx";
 import { Code } from "../../ui/copy.tsx";
 import { Loaded } from "../../ui/loaded.tsx";
 import { Empty, Folded } from "../../ui/page.tsx";
+import { walletErrorMessage } from "../../wallet/errors.ts";
 import { NodeList } from "./node-list.tsx";
 
 type ContractProps = { name: string; address: Address };
@@ -31,32 +26,18 @@ export const ContractEvents = ({ name, address }: ContractProps) => (
     says="Your browser asks this node for the contract's events."
     empty={`${name} has emitted no events yet`}
   >
-    {(logs) => <Events events={decoded(logs)} names={namesOf(app.contracts)} />}
+    {(logs) => <EventsByTransaction transactions={decoded(logs)} names={namesOf(app.contracts)} />}
   </NodeList>
 );
 
-const NOTHING_KNOWN = {
-  from: "0x",
-  to: null,
-  timestamp: null,
-  gas_used: null,
-  fee_wei: null,
-  input: null,
-  reverted: null,
-} as const;
-const NO_PLACE = { nonce: 0, position: null, gas_limit: 0, gas_price_wei: null } as const;
-
+/** The transactions with these logs, decoded. */
 function decoded(logs: readonly PlacedLog[]) {
-  const groups = [...Map.groupBy(logs, ({ tx }) => tx)];
-  const transactions = groups.map(([hash, all]) => ({
-    ...NOTHING_KNOWN,
-    ...NO_PLACE,
+  const transactions = [...Map.groupBy(logs, ({ tx }) => tx)].map(([hash, all]) => ({
     hash,
-    status: "success" as const,
     block_number: all[0]?.block ?? null,
     logs: all,
   }));
-  return decodeTransactions(transactions, app.contracts).flatMap(({ events }) => events);
+  return decodeTransactions(transactions, app.contracts);
 }
 
 /** The contract's functions that change nothing: each is called at the visitor's node. */
@@ -97,9 +78,7 @@ function Call({ item, address, node }: { item: AbiFunction; address: Address; no
     mutationFn: async () => {
       if (node === null) throw new Error("Name a node below first.");
       const args = item.inputs.map((input, index) => argumentOf(input, given[index] ?? ""));
-      const data = encodeFunctionData({ abi, functionName: item.name, args });
-      const answer = await askNode<Hex>(node, "eth_call", [{ to: address, data }, "latest"]);
-      return decodeFunctionResult({ abi, functionName: item.name, data: answer });
+      return await askNode<unknown>(node, (client) => readerOf(client, { address, abi })(item.name, args));
     },
   });
   const id = useId();
@@ -127,21 +106,18 @@ function Call({ item, address, node }: { item: AbiFunction; address: Address; no
         Read
       </Button>
       <div aria-live="polite">
-        {call.error ? <p className="hint wrong">{firstLine(call.error)}</p> : null}
+        {call.error ? <p className="hint wrong">{walletErrorMessage(call.error).text}</p> : null}
         {call.isSuccess ? <Code text={resultOf(item, call.data)} what={`answer of ${item.name}`} /> : null}
       </div>
     </Form>
   );
 }
 
-/** viem writes whole calls into its errors: the first line says what was wrong. */
-const firstLine = (error: Error): string => error.message.split("\n")[0] ?? "";
-
-/** A typed argument as the ABI takes it: lists and structures as JSON. */
+/** A typed argument as the ABI takes it: lists as JSON. */
 function argumentOf({ type, name }: AbiParameter, text: string): unknown {
   const typed = text.trim();
   if (typed === "" && type !== "string") throw new Error(`${name || type}: is missing.`);
-  if (type.endsWith("]") || type.startsWith("tuple")) {
+  if (type.endsWith("]")) {
     try {
       return JSON.parse(typed);
     } catch {
@@ -152,7 +128,7 @@ function argumentOf({ type, name }: AbiParameter, text: string): unknown {
     if (!/^-?\d+$/.test(typed)) throw new Error(`${name || type}: must be a whole number, not '${typed}'.`);
     return BigInt(typed);
   }
-  return type === "bool" ? typed === "true" : typed;
+  return typed;
 }
 
 /** Each output with its name. */

@@ -1,7 +1,8 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
+import type { LogFilter } from "../../../../verify/chain.ts";
 import { NodeChoice, useNode } from "../../explorer/node.tsx";
-import { type LogFilter, logsBefore, type PlacedLog } from "../../explorer/node-logs.ts";
+import { logsBefore, type PlacedLog } from "../../explorer/node-logs.ts";
 import { Button } from "../../ui/controls.tsx";
 import { count } from "../../ui/format.ts";
 import { Skeleton } from "../../ui/loaded.tsx";
@@ -35,7 +36,7 @@ export function NodeList({ name, filters, says, empty, children }: NodeListProps
       {node !== null && pages.isPending ? <Skeleton rows={5} height={28} /> : null}
       {pages.error ? (
         <Failure
-          message={{ title: "The node did not tell", text: pages.error.message }}
+          message={{ title: "The node did not answer", text: pages.error.message }}
           actions={<Button onClick={() => void pages.refetch()}>Try again</Button>}
         />
       ) : null}

@@ -1,27 +1,27 @@
 import { Link } from "react-router";
-import { type Address, getAddress, type Hex } from "viem";
+import { type Address, getAddress } from "viem";
+import type { LogFilter } from "../../../../verify/chain.ts";
+import { addressTopic, eventTopic } from "../../../../verify/events.ts";
 import { app } from "../../data/app.ts";
 import { namesOf } from "../../explorer/labels.ts";
-import type { LogFilter, PlacedLog } from "../../explorer/node-logs.ts";
+import type { PlacedLog } from "../../explorer/node-logs.ts";
 import { AddressValue } from "../../explorer/value.tsx";
 import { count, short, units } from "../../ui/format.ts";
 import { Table } from "../../ui/table.tsx";
 import { NodeList } from "./node-list.tsx";
 
-/** `Transfer(address,address,uint256)`. */
-const TRANSFER: Hex = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
 const TOKENS: Record<string, { name: string; decimals: number }> = {
   Stablecoin: { name: "USDG", decimals: 6 },
   ServiceToken: { name: "SVC", decimals: 18 },
 };
 
 /** Transfers of the stablecoin and of SVC from and to an address. */
-export default function Transfers({ address }: { address: string }) {
-  const topic = `0x${address.slice(2).toLowerCase().padStart(64, "0")}` as Hex;
+export default function Transfers({ address }: { address: Address }) {
+  const [transfer, topic] = [eventTopic("stablecoin", "Transfer"), addressTopic(address)];
   const tokens = Object.keys(TOKENS).flatMap((name) => app.contracts[name] ?? []);
   const filters: LogFilter[] = [
-    { address: tokens, topics: [TRANSFER, topic] },
-    { address: tokens, topics: [TRANSFER, null, topic] },
+    { address: tokens, topics: [transfer, topic] },
+    { address: tokens, topics: [transfer, null, topic] },
   ];
   return (
     <NodeList

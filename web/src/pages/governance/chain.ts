@@ -4,7 +4,6 @@ import {
   type AbiEvent,
   type Address,
   type Client,
-  createClient,
   erc20Abi,
   type Hex,
   keccak256,
@@ -24,9 +23,9 @@ import {
   serviceTokenAbi,
 } from "../../../../protocol/generated/abi.ts";
 import { readerOf } from "../../../../shared/contract-reader.ts";
-import { nodeTransport } from "../../../../shared/node-transport.ts";
-import { chainIdOf, LogReader } from "../../../../verify/chain.ts";
+import { LogReader } from "../../../../verify/chain.ts";
 import { app } from "../../data/app.ts";
+import { askNode } from "../../explorer/ask-node.ts";
 
 /** Most blocks asked for in one question, and questions of one look. */
 const SPAN = 10_000n;
@@ -77,17 +76,6 @@ const NAMES = ["ProposalCreated", "CallScheduled", "TreasuryPaid", "Compensation
 const TOPICS = EVENTS.filter((item): item is AbiEvent => item.type === "event")
   .filter(({ name }) => (NAMES as readonly string[]).includes(name))
   .map((item) => toEventSelector(item));
-
-/** What a node answers to `ask`; rejects if that is of another chain. What is asked at once is one request. */
-async function askNode<T>(node: string, ask: (client: Client) => Promise<T>): Promise<T> {
-  const client = createClient({ transport: nodeTransport(node, { batch: true, retryCount: 2, timeout: 20_000 }) });
-  const told = ask(client);
-  // A wrong chain is said before what follows from it.
-  told.catch(() => undefined);
-  const chainId = await chainIdOf(client, node);
-  if (chainId !== app.chain_id) throw new Error(`The node is of chain ${chainId}, and not of chain ${app.chain_id}.`);
-  return await told;
-}
 
 /** All of it; `looks`: how many times further back than at first. */
 export const readGovernance = (node: string, looks: number) =>
