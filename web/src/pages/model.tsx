@@ -4,14 +4,14 @@ import { PATHS } from "../../../shared/web-paths.ts";
 import type { Model, ModelSeen, Observed } from "../../contract.ts";
 import { modelQuery, modelSeenQuery, queryString, workersQuery } from "../data/queries.ts";
 import { firstToken, History, JsonLink, success } from "../explorer/lists.tsx";
-import { Chart, type Series } from "../ui/chart.tsx";
+import type { Series } from "../ui/chart.tsx";
 import { CopyButton } from "../ui/copy.tsx";
 import { FirstCall } from "../ui/first-call.tsx";
 import { count, credits, milliseconds, moment, percent, svc, tokensPerSecond } from "../ui/format.ts";
 import { Loaded } from "../ui/loaded.tsx";
+import { MEASURES, ObservedCard, requestsOf, useRange } from "../ui/observed.tsx";
 import { Card, Empty, Fact, Figure, Page } from "../ui/page.tsx";
 import { PriceTable } from "../ui/price-table.tsx";
-import { RangeChoice, SPANS, useRange } from "../ui/range.tsx";
 import { TierBadge } from "../ui/status.tsx";
 import { Table } from "../ui/table.tsx";
 import { WorkerState } from "./workers.tsx";
@@ -99,85 +99,28 @@ function Today({ model: { observed_24h: seen, active_workers, demo } }: { model:
 
 /** The same over time, and by worker. */
 function Seen({ id }: { id: string }) {
-  const [range, setRange] = useRange();
+  const [range, choose] = useRange();
   const seen = useQuery(modelSeenQuery(id, range));
-  return (
-    <Card
-      title="As this service saw it"
-      aside={<RangeChoice value={range} choose={setRange} />}
-      className={seen.isPlaceholderData ? "stale" : ""}
-    >
-      <Loaded query={seen} rows={2} height={220}>
-        {(data) => <Charts seen={data} span={SPANS[data.spans.length] ?? "hour"} />}
-      </Loaded>
-    </Card>
-  );
+  return <ObservedCard seen={seen} range={range} choose={choose} charts={chartsOf} />;
 }
 
-function Charts({ seen, span }: { seen: ModelSeen; span: string }) {
-  const starts = seen.spans.map(({ from }) => from);
+function chartsOf({ spans, workers }: ModelSeen) {
   const byWorker = (read: (one: Observed) => number | null): Series[] =>
-    seen.workers.map(({ number, address, spans }, index) => ({
+    workers.map(({ number, address, spans }, index) => ({
       colour: index + 1,
       name: number === null ? address.slice(0, 8) : `Worker ${number}`,
       values: spans.map(read),
     }));
-  const chart = { starts, span };
-  return (
-    <div className="charts">
-      <section aria-label="Time to first token">
-        <h3>Time to first token</h3>
-        <Chart
-          {...chart}
-          label="Time to first token"
-          kind="lines"
-          series={[
-            { name: "Your request", values: seen.spans.map((one) => one.first_token_ms) },
-            ...byWorker((one) => one.first_token_ms),
-          ]}
-          says={milliseconds}
-        />
-      </section>
-      <section aria-label="Speed">
-        <h3>Tokens a second</h3>
-        <Chart
-          {...chart}
-          label="Tokens a second"
-          kind="lines"
-          series={byWorker((one) => one.tokens_per_second)}
-          says={tokensPerSecond}
-          tick={count}
-        />
-      </section>
-      <section aria-label="Uptime">
-        <h3>Uptime</h3>
-        <Chart
-          {...chart}
-          label="Uptime"
-          kind="lines"
-          series={[
-            { name: "The model", values: seen.spans.map((one) => one.uptime) },
-            ...byWorker((one) => one.uptime),
-          ]}
-          says={percent}
-          top={1}
-        />
-      </section>
-      <section aria-label="Requests">
-        <h3>Requests</h3>
-        <Chart
-          {...chart}
-          label="Requests"
-          kind="bars"
-          series={[
-            { name: "Answered", values: seen.spans.map((one) => one.requests - one.failures) },
-            { name: "Failed", colour: "bad", values: seen.spans.map((one) => one.failures) },
-          ]}
-          says={count}
-        />
-      </section>
-    </div>
-  );
+  const line = (name: string, read: (one: Observed) => number | null) => ({ name, values: spans.map(read) });
+  return [
+    {
+      ...MEASURES.firstToken,
+      series: [line("Your request", (one) => one.first_token_ms), ...byWorker((one) => one.first_token_ms)],
+    },
+    { ...MEASURES.speed, series: byWorker((one) => one.tokens_per_second) },
+    { ...MEASURES.uptime, series: [line("The model", (one) => one.uptime), ...byWorker((one) => one.uptime)] },
+    { ...MEASURES.requests, series: requestsOf(spans) },
+  ];
 }
 
 const Facts = ({ model }: { model: Model }) => (

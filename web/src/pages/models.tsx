@@ -5,12 +5,18 @@ import { TIERS } from "../../../protocol/tiers.ts";
 import type { Model } from "../../contract.ts";
 import { modelsQuery } from "../data/queries.ts";
 import { Field, Select, Switch } from "../ui/controls.tsx";
-import { CopyButton } from "../ui/copy.tsx";
-import { count, credits, milliseconds, percent, usdg } from "../ui/format.ts";
-import { ModelLink } from "../ui/links.tsx";
+import { count, credits, milliseconds, percent, tokensPerSecond } from "../ui/format.ts";
 import { Loaded } from "../ui/loaded.tsx";
 import { Card, Empty, Page } from "../ui/page.tsx";
-import { Announced, Estimator, formula, Hosted, pricesOf, useAnswerTokens } from "../ui/price-table.tsx";
+import {
+  Estimator,
+  EXAMPLE_TOKENS,
+  formula,
+  Hosted,
+  NameAndPrice,
+  pricesOf,
+  useAnswerTokens,
+} from "../ui/price-table.tsx";
 import { TierBadge } from "../ui/status.tsx";
 import { Table } from "../ui/table.tsx";
 
@@ -122,24 +128,13 @@ function ModelTable({ models, tokens }: { models: readonly Model[]; tokens: numb
 }
 
 function Row({ model, tokens }: { model: Model; tokens: number }) {
-  const price = quote(tokens, pricesOf(model));
   const { requests, failures, uptime, first_token_ms, tokens_per_second } = model.observed_24h;
   return (
     <tr className={model.retired ? "over" : ""}>
-      <td>
-        <span className="hash">
-          <ModelLink id={model.id} />
-          <CopyButton text={model.id} what="model id" />
-        </span>
-        <p className="hint wide-only">{model.owned_by}</p>
-        <Announced model={model} />
-      </td>
-      <td className="end" title={formula(model, tokens)}>
-        <strong>{count(price)}</strong> <span className="hint wide-only">{usdg(price)}</span>
-      </td>
+      <NameAndPrice model={model} tokens={tokens} owner />
       <td className="end">{count(model.context_window)}</td>
       <td className="end">{milliseconds(first_token_ms)}</td>
-      <td className="end">{tokens_per_second === null ? "–" : `${count(tokens_per_second)} tok/s`}</td>
+      <td className="end">{tokensPerSecond(tokens_per_second)}</td>
       <td className="end">{uptime === null ? "–" : percent(uptime)}</td>
       <td className="end">{requests === 0 ? "–" : percent(failures / requests)}</td>
       <td>
@@ -151,8 +146,6 @@ function Row({ model, tokens }: { model: Model; tokens: number }) {
     </tr>
   );
 }
-
-const EXAMPLE_TOKENS = 900;
 
 /** The rule of the charge by example: what the dearest model takes. */
 function Example({ models }: { models: readonly Model[] }) {

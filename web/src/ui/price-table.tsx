@@ -8,7 +8,8 @@ import { ModelLink } from "./links.tsx";
 import { Badge, TierBadge } from "./status.tsx";
 import { Table } from "./table.tsx";
 
-const EXAMPLE_TOKENS = 900;
+/** Length of the answer that prices are shown for first. */
+export const EXAMPLE_TOKENS = 900;
 const MOST_TOKENS = 1_000_000;
 
 export const pricesOf = (model: Model): Prices => ({
@@ -65,19 +66,9 @@ export function PriceTable({ models }: { models: readonly Model[] }) {
 }
 
 function Row({ model, tokens }: { model: Model; tokens: number }) {
-  const price = quote(tokens, pricesOf(model));
   return (
     <tr className={model.retired ? "over" : ""}>
-      <td>
-        <span className="hash">
-          <ModelLink id={model.id} />
-          <CopyButton text={model.id} what="model id" />
-        </span>
-        <Announced model={model} />
-      </td>
-      <td className="end" title={formula(model, tokens)}>
-        <strong>{count(price)}</strong> <span className="hint wide-only">{usdg(price)}</span>
-      </td>
+      <NameAndPrice model={model} tokens={tokens} />
       <td className="end">{count(model.credits_per_request)}</td>
       <td className="end">{count(model.credits_per_1k_tokens)}</td>
       <td className="end">{count(model.context_window)}</td>
@@ -88,6 +79,26 @@ function Row({ model, tokens }: { model: Model; tokens: number }) {
         <Hosted model={model} />
       </td>
     </tr>
+  );
+}
+
+/** The first cells of a row: which model it is, by whom (`owner`), and what an answer of so many tokens costs. */
+export function NameAndPrice({ model, tokens, owner = false }: { model: Model; tokens: number; owner?: boolean }) {
+  const price = quote(tokens, pricesOf(model));
+  return (
+    <>
+      <td>
+        <span className="hash">
+          <ModelLink id={model.id} />
+          <CopyButton text={model.id} what="model id" />
+        </span>
+        {owner ? <p className="hint wide-only">{model.owned_by}</p> : null}
+        <Announced model={model} />
+      </td>
+      <td className="end" title={formula(model, tokens)}>
+        <strong>{count(price)}</strong> <span className="hint wide-only">{usdg(price)}</span>
+      </td>
+    </>
   );
 }
 
@@ -109,7 +120,7 @@ export const formula = ({ credits_per_request, credits_per_1k_tokens }: Model, t
     : `max(${credits_per_request}, ⌈${count(tokens)} × ${credits_per_1k_tokens} ÷ 1,000⌉)`;
 
 /** Changes that governance has announced and that are not in force yet. */
-export function Announced({ model }: { model: Model }) {
+function Announced({ model }: { model: Model }) {
   return (
     <>
       {model.prices_change_at && model.next_credits_per_request !== null ? (

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
-import { Link, useSearchParams } from "react-router";
+import { Link } from "react-router";
 import { PATHS } from "../../../../shared/web-paths.ts";
 import type { Usage, UsageRange, Used } from "../../../contract.ts";
 import { queryString, usageQuery } from "../../data/queries.ts";
@@ -10,10 +10,11 @@ import { count, credits, percent, seconds } from "../../ui/format.ts";
 import { Loaded } from "../../ui/loaded.tsx";
 import { Card } from "../../ui/page.tsx";
 import { Table } from "../../ui/table.tsx";
+import { useChoice } from "../../ui/use-choice.ts";
 
 const RANGES: Record<UsageRange, string> = { "24h": "24 h", "7d": "7 d", "30d": "30 d", "12m": "12 months" };
-const SPANS: Record<UsageRange, string> = { "24h": "hour", "7d": "day", "30d": "day", "12m": "month" };
-const isRange = (text: string | null): text is UsageRange => text !== null && Object.hasOwn(RANGES, text);
+/** How long a span is, by how many of them there are. */
+const SPANS: Record<number, string> = { 24: "hour", 12: "month" };
 
 /** What the chart can show; `of` is stacked by model. Times are no sum, so they are lines. */
 type Measure = { label: string; says: (value: number) => string; of?: (used: Used) => number };
@@ -35,40 +36,33 @@ const MOST_MODELS = 6;
 
 /** What the wallet used in a time that it chooses, which is in the address; stacked by model, as a table and as a file. */
 export function UsageCard() {
-  const [search, setSearch] = useSearchParams();
-  const given = search.get("range");
-  const range = isRange(given) ? given : "30d";
+  const [range, setRange] = useChoice("range", RANGES, "30d");
+  const [show, setShow] = useChoice("show", MEASURES, "credits");
   const usage = useQuery(usageQuery(range));
-  const chosen = search.get("show") ?? "";
-  const show = Object.hasOwn(MEASURES, chosen) ? chosen : "credits";
-  const choose = (name: string) => (value: string) => {
-    const next = new URLSearchParams(search);
-    next.set(name, value);
-    setSearch(next, { replace: true });
-  };
   const measures = Object.entries(MEASURES).map(([name, { label }]) => [name, label] as const);
   const choice = (
     <div className="filters">
-      <Segments legend="What the chart shows" name="show" options={measures} value={show} choose={choose("show")} />
-      <Segments legend="Time" name="range" options={Object.entries(RANGES)} value={range} choose={choose("range")} />
+      <Segments legend="What the chart shows" name="show" options={measures} value={show} choose={setShow} />
+      <Segments legend="Time" name="range" options={Object.entries(RANGES)} value={range} choose={setRange} />
     </div>
   );
   return (
     <Card title="Usage" aside={choice} className={usage.isPlaceholderData ? "stale" : ""}>
       <div className="chart-room">
         <Loaded query={usage} rows={1} height={260}>
-          {(data) => <Shown usage={data} range={range} measure={MEASURES[show] as Measure} />}
+          {(data) => <Shown usage={data} measure={MEASURES[show] as Measure} />}
         </Loaded>
       </div>
     </Card>
   );
 }
 
-function Shown({ usage, range, measure }: { usage: Usage; range: UsageRange; measure: Measure }) {
+function Shown({ usage, measure }: { usage: Usage; measure: Measure }) {
   const { data, models } = usage;
   const sum = (read: (used: Used) => number) => data.reduce((all, one) => all + read(one), 0);
   // Until the chosen time is read, the bars are still those of the one before.
-  const span = data.length === 24 ? "hour" : data.length === 12 ? "month" : "day";
+  const span = SPANS[data.length] ?? "day";
+  const file = `usage-by-${span}-from-${data[0]?.from.slice(0, 10)}.csv`;
   return (
     <>
       <div className="row">
@@ -76,7 +70,7 @@ function Shown({ usage, range, measure }: { usage: Usage; range: UsageRange; mea
           <strong>{count(sum((one) => one.credits))}</strong> credits and {count(sum((one) => one.tokens))} tokens for{" "}
           {count(sum((one) => one.jobs))} jobs, {count(sum((one) => one.uncharged))} of them not charged
         </p>
-        <Button kind="quiet" onClick={() => download(`usage-${range}.csv`, csvOf(usage, SPANS[range]))}>
+        <Button kind="quiet" onClick={() => download(file, csvOf(usage, span))}>
           Download CSV
         </Button>
       </div>
