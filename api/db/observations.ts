@@ -132,16 +132,16 @@ const SUMS = `sum(looks)::int AS looks, sum(up)::int AS up, sum(requests)::int A
 /** Workers of one model that are charted: those with the most requests. */
 const MOST_WORKERS = 12;
 
-/** A line of a chart: all spans of the range, oldest first. `worker`: `ANY_WORKER` for the model as clients met it. */
-type ObservedLine = { worker: string; spans: ObservedSpan[] };
+/** All spans of the range, oldest first: of the model as clients met it, and of each worker (lower case). */
+type ObservedModel = { spans: ObservedSpan[]; workers: { worker: string; spans: ObservedSpan[] }[] };
 
-/** A model's lines: the first is the model's own, then its workers, those with most requests first. At most 30 × 13 sums are read. */
+/** A model and its workers, those with most requests first. At most 30 × 13 sums are read. */
 export async function observedOfModel(
   reader: Reader,
   model: number,
   range: ObservedRange,
   now = Date.now(),
-): Promise<ObservedLine[]> {
+): Promise<ObservedModel> {
   const { span, seconds } = OBSERVED_RANGES[range];
   const { rows } = await reader.query<Sums & { worker: string; start: number }>({
     name: "observed-model",
@@ -154,7 +154,8 @@ export async function observedOfModel(
   const byWorker = Map.groupBy(rows, ({ worker }) => worker);
   const total = (worker: string) => (byWorker.get(worker) ?? []).reduce((sum, { requests }) => sum + requests, 0);
   const workers = [...byWorker.keys()].filter((one) => one !== ANY_WORKER).sort((a, b) => total(b) - total(a));
-  return [ANY_WORKER, ...workers].map((worker) => ({ worker, spans: spansOf(byWorker.get(worker) ?? [], range, now) }));
+  const seenOf = (worker: string) => spansOf(byWorker.get(worker) ?? [], range, now);
+  return { spans: seenOf(ANY_WORKER), workers: workers.map((worker) => ({ worker, spans: seenOf(worker) })) };
 }
 
 /** One worker's line, all its models together. */

@@ -27,6 +27,7 @@ import { ApiError, quoted, WebError } from "../../api/errors.ts";
 import { isoTime } from "../../api/jobs/job-reader.ts";
 import type { WorkerPool } from "../../api/jobs/worker-pool.ts";
 import type * as contract from "../contract.ts";
+import { AnswerCache } from "./answer-cache.ts";
 import {
   type HistoryEvent,
   type ListedJob,
@@ -46,6 +47,9 @@ export const JOBS_SHOWN = 25;
 export const EVENTS_SHOWN = 25;
 const DISPUTES_SHOWN = 25;
 const OPEN_DISPUTES_SHOWN = 200;
+/** Charts sum up to a week of hours of all workers: they are read once for all who ask. Gateways add to them every 20 s. */
+const CHARTS_MS = 5_000;
+const CHARTS_BYTES = 4 * 1024 * 1024;
 
 /** Of a model that no gateway has seen anything of. */
 const NOT_SEEN: Observed = { requests: 0, failures: 0, uptime: null, first_token_ms: null, tokens_per_second: null };
@@ -68,6 +72,7 @@ export function networkRoutes(reader: Reader, pool: WorkerPool, operator: number
   const latest = paced(() => listJobsOfOperator(reader, operator, LATEST));
 
   const seenModels = observedModels(reader);
+  const charts = new AnswerCache<object>({ keptMs: () => CHARTS_MS, bytes: CHARTS_BYTES });
 
   const shownModels = async (rows: readonly ModelRow[]) => {
     const [jobs, seen] = await Promise.all([day(), seenModels()]);
@@ -139,44 +144,52 @@ export function networkRoutes(reader: Reader, pool: WorkerPool, operator: number
     return rows.map((row) => showOperator(row, today.get(row.number) ?? NOTHING));
   };
 
+  const modelOf = async ({ params }: Request): Promise<ModelRow> => {
+    const id = String(params.id);
+    const row = (await listModels(reader)).find((one) => one.id === id);
+    if (row === undefined) throw new WebError("not_found", `The catalog has no model '${id}'.`);
+    return row;
+  };
+  const workerOf = async ({ params }: Request): Promise<WorkerRow> => {
+    const id = String(params.id).toLowerCase();
+    const row = (await listWorkers(reader)).find((one) => one.signer === id || String(one.number) === id);
+    if (row === undefined) throw new WebError("not_found", `No worker '${id}' is registered.`);
+    return row;
+  };
+
   const models: RequestHandler = async (_request, response) => {
     response.json({ data: await shownModels(await listModels(reader)) });
   };
   const model: RequestHandler = async (request, response) => {
-    const id = String(request.params.id);
-    const row = (await listModels(reader)).find((one) => one.id === id);
-    if (row === undefined) throw new WebError("not_found", `The catalog has no model '${id}'.`);
+    const row = await modelOf(request);
     const subject = { subject: String(row.number), limit: EVENTS_SHOWN };
     const [[shown], history] = await Promise.all([shownModels([row]), listHistory(reader, "model", subject)]);
     response.json({ ...shown, history: history.map(showEvent) });
   };
-  const modelSeen: RequestHandler = async (request, response) => {
-    const id = String(request.params.id);
-    const [catalog, known] = await Promise.all([listModels(reader), listWorkers(reader)]);
-    const row = catalog.find((one) => one.id === id);
-    if (row === undefined) throw new WebError("not_found", `The catalog has no model '${id}'.`);
-    const [any, ...lines] = await observedOfModel(reader, row.number, rangeOf(request));
+  const seenOfModel = async (model: number, range: ObservedRange): Promise<contract.ModelSeen> => {
+    const [{ spans, workers }, known] = await Promise.all([observedOfModel(reader, model, range), listWorkers(reader)]);
     const numbers = new Map(known.map(({ signer, number }): [string, number] => [signer, number]));
-    const workers = lines.map(({ worker, spans }) => ({
+    const lines = workers.map(({ worker, spans }) => ({
       number: numbers.get(worker) ?? null,
       address: getAddress(worker),
       spans,
     }));
-    response.json({ spans: any?.spans, workers });
+    return { spans, workers: lines };
+  };
+  const modelSeen: RequestHandler = async (request, response) => {
+    const [{ number }, range] = [await modelOf(request), rangeOf(request)];
+    response.type("json").send(await charts.get(`model ${number} ${range}`, () => seenOfModel(number, range)));
   };
   const workerSeen: RequestHandler = async (request, response) => {
-    const id = String(request.params.id).toLowerCase();
-    const row = (await listWorkers(reader)).find((one) => one.signer === id || String(one.number) === id);
-    if (row === undefined) throw new WebError("not_found", `No worker '${id}' is registered.`);
-    response.json({ spans: await observedOfWorker(reader, row.signer, rangeOf(request)) });
+    const [{ signer }, range] = [await workerOf(request), rangeOf(request)];
+    const seen = async () => ({ spans: await observedOfWorker(reader, signer, range) });
+    response.type("json").send(await charts.get(`worker ${signer} ${range}`, seen));
   };
   const workers: RequestHandler = async (_request, response) => {
     response.json({ data: await shownWorkers(await listWorkers(reader)) });
   };
   const worker: RequestHandler = async (request, response) => {
-    const id = String(request.params.id).toLowerCase();
-    const row = (await listWorkers(reader)).find((one) => one.signer === id || String(one.number) === id);
-    if (row === undefined) throw new WebError("not_found", `No worker '${id}' is registered.`);
+    const row = await workerOf(request);
     const { signer } = row;
     const [[shown], owed, jobs, history] = await Promise.all([
       shownWorkers([row]),

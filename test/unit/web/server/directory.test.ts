@@ -59,6 +59,8 @@ it.each(["workers", "models", "operators"])("allows one address 50 readings of /
 it.each([
   "models/no-such-model",
   "workers/9",
+  "models/no-such-model/observed",
+  "workers/9/observed",
   "workers/0x1",
   "operators/1%20OR%201",
   "explorer/blocks/latest",
@@ -82,6 +84,59 @@ it("shows a worker's page by its number and by its address, in any case", async 
     const { reply } = await ask(`workers/${id}`, { index_workers: [worker(1), worker(2)] });
     expect(await reply.json()).toMatchObject({ number: 1, jobs: [], history: [], jobs_24h: 0, success_24h: null });
   }
+});
+
+const SUMS = {
+  looks: 4,
+  up: 3,
+  requests: 2,
+  failures: 1,
+  firstTokens: 1,
+  firstTokenMs: 120,
+  tokens: 60,
+  tokenMs: 1_500,
+};
+const SEEN = { requests: 2, failures: 1, uptime: 0.75, first_token_ms: 120, tokens_per_second: 40 };
+
+it("charts what was seen of a worker, and of a model with its workers, those gone without a number", async () => {
+  const start = Math.floor(Date.now() / 3_600_000) * 3_600;
+  const rows = {
+    index_workers: [worker(1)],
+    index_models: [{ number: 1, id: "m" }],
+    "observed-worker": [{ ...SUMS, start }],
+    "observed-model": ["", signer(1), signer(2)].map((one) => ({ ...SUMS, worker: one, start })),
+  };
+  type Spans = { spans: object[] };
+  const ofWorker = (await (await ask("workers/1/observed", rows)).reply.json()) as Spans;
+  expect(ofWorker.spans).toHaveLength(24);
+  expect(ofWorker.spans.at(-1)).toMatchObject(SEEN);
+  const ofModel = (await (await ask("models/m/observed?range=24h", rows)).reply.json()) as Spans & {
+    workers: (Spans & { number: number | null })[];
+  };
+  expect(ofModel.workers.map(({ number, spans }) => [number, spans.at(-1)])).toEqual([
+    [1, expect.objectContaining(SEEN)],
+    [null, expect.objectContaining(SEEN)],
+  ]);
+});
+
+it("reads the charts of a worker once for all who look at them, and each range apart", async () => {
+  const asked: string[] = [];
+  const url = await serveWebApi((statement) => {
+    asked.push(statement);
+    return statement === "index_workers" ? [worker(1)] : [];
+  });
+  const look = async (range: string) =>
+    expect((await fetch(`${url}/workers/1/observed?range=${range}`)).status).toBe(200);
+  await Promise.all(Array.from({ length: 5 }, () => look("7d")));
+  await look("7d");
+  await look("30d");
+  expect(asked.filter((one) => one === "observed-worker")).toHaveLength(2);
+});
+
+it("refuses charts of a time that is not kept", async () => {
+  const { reply } = await ask("workers/1/observed?range=12m", { index_workers: [worker(1)] });
+  expect(reply.status).toBe(400);
+  expect(await reply.json()).toMatchObject({ error: { code: "invalid_request", param: "range" } });
 });
 
 it("counts a worker's success by this operator's jobs and its seen failures", async () => {
