@@ -144,17 +144,17 @@ const CLOCK_SECONDS = 5;
 
 /**
  * Seconds from the request to the final token, to the millisecond, where this service's clock measured both: an id tells when it was made. An id
- * that a client made says what its clock says, so a time that the blocks' times do not bear out counts for nothing. Null: not known.
+ * that a client made says what its clock says, so a time that the blocks' times do not bear out counts for nothing. Otherwise whole seconds from
+ * the job's lock to its final token, by the times of their blocks; null while it has no answer.
  */
-export function measuredSeconds({ job, stored, ...found }: FoundJob): number | null {
-  const blocks = answerSeconds({ job, stored, ...found });
-  if (blocks === null || stored === null || stored.finalTokenAt === null) return null;
+export function answerSeconds({ row, stored }: Pick<FoundJob, "row" | "stored">): number | null {
+  const blocks = secondsByBlocks({ row, stored });
+  if (blocks === null || stored === null || stored.finalTokenAt === null) return blocks;
   const seconds = (stored.finalTokenAt.getTime() - Number.parseInt(stored.jobId.slice(2, 14), 16)) / 1000;
-  return seconds >= 0 && Math.abs(seconds - blocks) <= CLOCK_SECONDS ? seconds : null;
+  return seconds >= 0 && Math.abs(seconds - blocks) <= CLOCK_SECONDS ? seconds : blocks;
 }
 
-/** Whole seconds from the job's lock to its final token, by the times of their blocks; null while it has no answer. */
-export function answerSeconds({ row, stored }: FoundJob): number | null {
+function secondsByBlocks({ row, stored }: Pick<FoundJob, "row" | "stored">): number | null {
   const answered = row?.answeredAt ?? stored?.completion?.completion.completedAt ?? null;
   const locked = row?.createdAt ?? stored?.lockedAt ?? null;
   return answered === null || locked === null ? null : Math.max(0, answered - locked);

@@ -8,7 +8,7 @@ import { z } from "zod";
 import type { JobStore } from "../../api/db/jobs.ts";
 import { quoted, WebError } from "../../api/errors.ts";
 import type { Gateway } from "../../api/gateway.ts";
-import { answerSeconds, type FoundJob, measuredSeconds } from "../../api/jobs/job-reader.ts";
+import { answerSeconds, type FoundJob } from "../../api/jobs/job-reader.ts";
 import { mount } from "../../api/routes/define-route.ts";
 import { type Bodies, readForm, takeBody } from "../../api/routes/json-body.ts";
 import { burstLimit, noStore } from "../../api/routes/limits.ts";
@@ -77,10 +77,7 @@ function webApi(gateway: WebParts, shown: object): Router {
 
   const session = requireSession(sessions);
   api.use(webAccountRoutes(gateway, session));
-  const showJob = (found: FoundJob) => ({
-    ...found.job,
-    answer_seconds: measuredSeconds(found) ?? answerSeconds(found),
-  });
+  const showJob = (found: FoundJob) => ({ ...found.job, answer_seconds: answerSeconds(found) });
   api.use("/jobs", session);
   mount(api, JOB_ROUTES, { ...gateway, showJob });
   api.use("/settings", session, settingsRoutes(gateway.webhooks.context));
