@@ -11,14 +11,20 @@ const JOB = `job_${"1a".repeat(16)}`;
 /** What the node answers to a method and its first parameter. */
 let answer: (method: string, param: unknown) => { result: unknown } | { error: object };
 
+/** The index's row of the job. */
+let found: object[];
+
 let url: string;
 beforeEach(async () => {
+  found = [];
   const node = await serve(async (request, response) => {
     const { id, method, params } = JSON.parse(await text(request));
     response.end(JSON.stringify({ jsonrpc: "2.0", id, ...answer(method, params[0]) }));
   });
-  const index = (statement: string) =>
-    statement === "index_job_transactions" ? [SHORT, LONG].map((hash) => ({ hash })) : [];
+  const index = (statement: string) => {
+    if (statement === "index_job") return found;
+    return statement === "index_job_transactions" ? [SHORT, LONG].map((hash) => ({ hash })) : [];
+  };
   url = await serveWebApi(index, { rpc: connectRpc(node), head: { block: { number: 9 } } });
 });
 const receipt = (hash: unknown) => ({
@@ -102,6 +108,19 @@ it("shows a job without the transaction that is too long", async () => {
   const reply = await fetch(`${url}/explorer/jobs/${JOB}`);
   expect(reply.status).toBe(200);
   expect(await reply.json()).toMatchObject({ id: JOB, transactions: [{ hash: SHORT }] });
+});
+
+it.each([
+  [{ status: "failed", failureReason: "hash_mismatch" }, { failure_reason: "hash_mismatch" }],
+  [{ status: "refunded" }, { refund_reason: "timeout" }],
+  [{ status: "refunded", disputeTx: SHORT }, { refund_reason: "dispute" }],
+  [{ status: "refunded", equivocated: true }, { refund_reason: "equivocation" }],
+  [{ status: "settled", failureReason: "hash_mismatch" }, {}],
+])("tells everybody why a job has no charge: %j", async (row, reasons) => {
+  answer = longWinded();
+  found = [row];
+  const reply = (await (await fetch(`${url}/explorer/jobs/${JOB}`)).json()) as object;
+  expect(Object.entries(reply).filter(([name]) => name.endsWith("_reason"))).toEqual(Object.entries(reasons));
 });
 
 it.each([`tx/${SHORT}`, "explorer/blocks/7", `explorer/find/${SHORT}`])(
