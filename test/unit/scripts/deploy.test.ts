@@ -7,6 +7,7 @@ import { describe, expect, it } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
 import { configSchema } from "../../../api/config.ts";
 import { errorSchema } from "../../../api/schemas/error.ts";
+import { DEFAULT_DURATIONS } from "../../../scripts/deploy/protocol-settings.ts";
 import { SETTINGS as WORKER_SETTINGS } from "../../../worker/config.ts";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
@@ -113,6 +114,18 @@ describe("settings", () => {
     );
     const fixed = asked.map((name) => `${name}:${COMPOSE.services[name]?.networks?.default.ipv4_address}`);
     expect(COMPOSE.services["proxy"]?.extra_hosts?.sort()).toEqual(fixed.sort());
+  });
+  it("the proxies wait longer than a gateway lets a repetition wait", () => {
+    const { QUEUE_SECONDS, LOCK_SECONDS } = configSchema.shape;
+    const { completion, inclusion } = DEFAULT_DURATIONS;
+    const longest = QUEUE_SECONDS.parse(undefined) + LOCK_SECONDS.parse(undefined) + completion + inclusion;
+    const waits = [
+      ...all(read("deploy/nginx/inference.conf"), /proxy_read_timeout (\d+)s;/g),
+      ...all(read("deploy/kubernetes/gateways.yaml"), /proxy-read-timeout: "(\d+)"/g),
+    ].map(Number);
+    expect(waits).toHaveLength(2);
+    expect(Math.min(...waits)).toBeGreaterThan(longest);
+    expect(read("docs/guide/idempotency.md")).toContain(`after ${longest} seconds`);
   });
   it("the proxy hides metrics and its health check, however they are written", () => {
     const [pattern = ""] = all(read("deploy/nginx/inference.conf"), /location ~\* (\S+) \{ return 404; \}/g);
