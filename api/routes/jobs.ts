@@ -67,7 +67,7 @@ export const listJobsRoute = defineRoute({
   description:
     "Jobs of the key's wallet, newest first, in the order of their ids, which begin with their time. Filters and cursors combine " +
     "freely; `next_cursor` is the next `before`, or the next `after` where only `after` was given. A job appears when its lock is mined, so it " +
-    "can appear behind newer ids: 100 s after it was made as a rule, with an authorization until that expires. With a status filter a page can be shorter than `limit` although `has_more` is true.",
+    "can appear behind newer ids: 130 s after it was made as a rule, with an authorization until that expires. With a status filter a page can be shorter than `limit` although `has_more` is true.",
   request: { query: jobsQuerySchema },
   response: { description: "One page.", schema: jobListSchema },
   isIndexed: true,
