@@ -37,6 +37,12 @@ async function ask(path: string, rows: Record<string, unknown[]>) {
   return { reply, asked };
 }
 
+it("takes fewer sign-ins of an address than other requests: they can make rows", async () => {
+  const { reply } = await ask("session", {});
+  expect(reply.status).toBe(200);
+  expect(reply.headers.get("ratelimit-policy")).toMatch(/q=50; w=1;/);
+});
+
 it("asks the database as often for three workers as for one", async () => {
   const one = await ask("workers", { index_workers: [worker(1)] });
   expect(one.reply.status).toBe(200);
