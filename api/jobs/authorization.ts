@@ -34,8 +34,8 @@ export type SignedAuthorization = { message: Authorization; signature: Hex };
 
 /** Longest time that an authorization may be signed ahead, seconds (`AUTHORIZATION_SPAN` of the contract). */
 const LONGEST_SPAN = 600;
-/** It must outlive a lock's wait for the wallet's other locks, and the time in which the lock may be mined: each takes `LOCK_SECONDS`. */
-const leastSpan = ({ lock }: JobContext["times"]): number => 2 * lock;
+/** It must outlive the wait for a place (`QUEUE_SECONDS`) and the time in which the lock may then be mined (`LOCK_SECONDS`). */
+const leastSpan = ({ queue, lock }: JobContext["times"]): number => queue + lock;
 /** How far the time in a job id may be from ours, seconds. The contract allows 300: the lock is mined a while later. */
 const ID_SPAN = 60;
 

@@ -26,7 +26,7 @@ const context = {
   escrow: ESCROW,
   head: { time: NOW },
   operator: { id: 1 },
-  times: { lock: 20 },
+  times: { queue: 30, lock: 20 },
 } as unknown as JobContext;
 
 const signature = `0x${"5e".repeat(65)}`;
@@ -145,7 +145,7 @@ describe("an authorization", () => {
     ["an old id", { jobId: newJobId((NOW - 61) * 1000) }, "must be made within 60 seconds of now"],
     ["an id from the future", { jobId: newJobId((NOW + 61) * 1000) }, "must be made within 60 seconds of now"],
     ["that has expired", { expiresAt: NOW }, `it expired at ${NOW}`],
-    ["that may end before its lock is mined", { expiresAt: NOW + 39 }, `expires_at must be at least ${NOW + 40}`],
+    ["that may end before its lock is mined", { expiresAt: NOW + 49 }, `expires_at must be at least ${NOW + 50}`],
     ["that lasts too long", { expiresAt: NOW + 601 }, "must be within 600 seconds"],
     ["for fewer tokens than the body asks for", { maxTokens: 1_999 }, "asks for 2000 tokens, and max_tokens is 1999"],
     [
@@ -171,6 +171,11 @@ describe("an authorization", () => {
     expect(error).toMatchObject({ code: "authorization_invalid", status: 403 });
     expect(error.details.message).toMatchObject({ wallet, operator: 1, model: 3 });
     expect(error.details.signer).not.toBe(error.details.key);
+  });
+
+  it("holds long enough if it outlives the wait for a place and the lock's own time", async () => {
+    const message = { expiresAt: NOW + 50 };
+    expect(await check(message)).toMatchObject({ message });
   });
 
   it("is refused for a wallet without a key, which believes that it has one", async () => {
