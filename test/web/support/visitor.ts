@@ -52,12 +52,22 @@ export class Visitor {
 
   /** Presses a button by its name. */
   async press(name: string | RegExp): Promise<void> {
-    await this.page.getByRole("button", { name, exact: typeof name === "string" }).click();
+    await this.#orSay(this.page.getByRole("button", { name, exact: typeof name === "string" }).click());
   }
 
   /** Waits until a text is to be seen. */
   async sees(text: string | RegExp): Promise<void> {
-    await this.page.getByText(text).first().waitFor();
+    await this.#orSay(this.page.getByText(text).first().waitFor());
+  }
+
+  /** What is missing on a page tells little: the error has what the page shows instead. */
+  async #orSay(step: Promise<void>): Promise<void> {
+    try {
+      await step;
+    } catch (error) {
+      const shown = await this.page.locator("body").innerText();
+      throw new Error(`${String(error)}\n${this.page.url()} shows:\n${shown}`, { cause: error });
+    }
   }
 
   /** Takes back what an earlier test did to the window and its wallet. A session stays; a new window takes a second of processor time. */

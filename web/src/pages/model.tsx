@@ -14,7 +14,7 @@ import { Card, Empty, Fact, Figure, Page } from "../ui/page.tsx";
 import { PriceTable } from "../ui/price-table.tsx";
 import { TierBadge } from "../ui/status.tsx";
 import { Table } from "../ui/table.tsx";
-import { WorkerState } from "./workers.tsx";
+import { WorkerState } from "./worker/state.tsx";
 
 /** A model: how it answers and what it costs, the code that asks it, who hosts it, and how its prices changed. */
 export function ModelPage() {

@@ -11,12 +11,12 @@ import { Card, Empty, Fact, Page } from "../ui/page.tsx";
 import { ConnectNotice } from "../wallet/connect.tsx";
 import { useRegistered, useTerms } from "../wallet/registry.ts";
 import { useWallet } from "../wallet/use-wallet.ts";
+import { Earnings } from "./desk/earnings.tsx";
 import { PayCard } from "./desk/pay-card.tsx";
 import { SettingsCards } from "./desk/settings-cards.tsx";
 import { StakeCard } from "./desk/stake-card.tsx";
-import { Earnings } from "./my-workers.tsx";
 import { Slashes } from "./worker/slashes.tsx";
-import { rolesOf, WorkerState } from "./workers.tsx";
+import { rolesOf, WorkerState } from "./worker/state.tsx";
 
 /** One worker of the signed-in wallet: what it earns, and everything that its owner can change. */
 export function MyWorker() {

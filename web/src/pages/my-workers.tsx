@@ -6,11 +6,12 @@ import { workersQuery } from "../data/queries.ts";
 import { count, svc, units } from "../ui/format.ts";
 import { LinkButton } from "../ui/links.tsx";
 import { Loaded } from "../ui/loaded.tsx";
-import { Card, Empty, Figure, Page } from "../ui/page.tsx";
+import { Card, Empty, Page } from "../ui/page.tsx";
 import { Table } from "../ui/table.tsx";
 import { useWallet } from "../wallet/use-wallet.ts";
+import { Earnings } from "./desk/earnings.tsx";
 import { RegisterCard } from "./desk/register-card.tsx";
-import { rolesOf, WorkerState } from "./workers.tsx";
+import { rolesOf, WorkerState } from "./worker/state.tsx";
 
 /** The workers that the signed-in wallet owns or is paid by, and registering another one. */
 export function MyWorkers() {
@@ -76,24 +77,5 @@ function Mine({ workers }: { workers: readonly Worker[] }) {
         </Table>
       </Card>
     </>
-  );
-}
-
-/** What workers earned together. */
-export function Earnings({ workers }: { workers: readonly Worker[] }) {
-  const sum = (of: (worker: Worker) => number) => units(BigInt(workers.reduce((all, one) => all + of(one), 0)), 6);
-  const figures = [
-    ["Earned in 24 hours", sum((worker) => worker.earned_24h), "USDG"],
-    ["In seven days", sum((worker) => worker.earned_7d), "USDG, days of UTC"],
-    ["Ever", sum((worker) => worker.earned_total), "USDG for settled jobs"],
-  ] as const;
-  return (
-    <dl className="figures">
-      {figures.map(([label, value, hint], index) => (
-        <Figure key={label} label={label} value={value} main={index === 0}>
-          {hint}
-        </Figure>
-      ))}
-    </dl>
   );
 }

@@ -12,7 +12,7 @@ import { Loaded, Skeleton } from "../ui/loaded.tsx";
 import { Card, Empty, Fact, Page } from "../ui/page.tsx";
 import { Badge } from "../ui/status.tsx";
 import { Slashes } from "./worker/slashes.tsx";
-import { rolesOf, WorkerState } from "./workers.tsx";
+import { rolesOf, WorkerState } from "./worker/state.tsx";
 
 /** The charts: the pages of one's own workers do without them. */
 const Seen = lazy(() => import("./worker/seen.tsx"));

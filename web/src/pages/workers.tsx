@@ -12,6 +12,7 @@ import { Loaded } from "../ui/loaded.tsx";
 import { Card, Empty, Page } from "../ui/page.tsx";
 import { Badge } from "../ui/status.tsx";
 import { Table } from "../ui/table.tsx";
+import { WorkerState } from "./worker/state.tsx";
 
 /** Who answers requests and who routes them. */
 export function Workers() {
@@ -96,19 +97,6 @@ function Models({ ids }: { ids: readonly string[] }) {
   if (ids.length === 1) return <ModelLink id={ids[0] as string} />;
   return <span title={ids.join(", ")}>{ids.length} models</span>;
 }
-
-/** What the chain and this gateway say of it, the graver first. */
-export function WorkerState({ worker }: { worker: Worker }) {
-  if (worker.unbonds_at !== null) return <Badge tone="mild">unbonding</Badge>;
-  if (!worker.active) return <Badge tone="bad">low stake</Badge>;
-  return worker.answers ? <Badge tone="good">active</Badge> : <Badge tone="bad">does not answer</Badge>;
-}
-
-/** What a wallet is to a worker. */
-export const rolesOf = ({ owner, payout }: Worker, wallet: string | undefined): string[] => [
-  ...(owner === wallet ? ["owner"] : []),
-  ...(payout === wallet ? ["paid"] : []),
-];
 
 function OperatorTable({ operators }: { operators: readonly Operator[] }) {
   const columns = [
