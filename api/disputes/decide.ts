@@ -17,7 +17,8 @@ import type { ErrorCode } from "../errors.ts";
 import type { JobContext } from "../jobs/context.ts";
 import { settleBefore } from "../jobs/next-step.ts";
 
-export type Told = (
+/** What the client of a refused dispute is told. `seconds`: the time to dispute; `disputeTx`: of a dispute that is open. */
+export type RefusalMessage = (
   job: string,
   more: { seconds: number; disputeTx: Hex | null },
 ) => [ErrorCode, message: string, extra?: { param?: string; details?: Record<string, unknown> }];
@@ -83,7 +84,7 @@ export const REFUSALS = {
     `The dispute of ${job} is recorded and could not be opened yet; look at the job, or send it again.`,
     again(5),
   ],
-} satisfies Record<string, Told>;
+} satisfies Record<string, RefusalMessage>;
 export type Refusal = keyof typeof REFUSALS;
 
 export type Decision =
@@ -312,7 +313,7 @@ const isBeingSent = (stored: StoredJob | null): boolean =>
 
 /** What this service sent to the job's client, signed: its arbiters read it. Null where nobody knows. */
 async function signDelivery(
-  { account, chainId, escrow }: JobContext,
+  { account, chainId, escrow }: Pick<JobContext, "account" | "chainId" | "escrow">,
   jobId: Hex,
   stored: StoredJob | null,
 ): Promise<SignedDelivery | null> {

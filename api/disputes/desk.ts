@@ -8,7 +8,7 @@ import type { JobRow } from "../db/index-reads.ts";
 import type { StoredJob } from "../db/jobs.ts";
 import { ApiError } from "../errors.ts";
 import type { Metrics } from "../observe/metrics.ts";
-import { Decider, type Decision, type DecisionContext, REFUSALS, type Refusal, type Told } from "./decide.ts";
+import { Decider, type Decision, type DecisionContext, REFUSALS, type Refusal, type RefusalMessage } from "./decide.ts";
 
 /** After the wait for the settlement, a client waits this much longer for the dispute's transaction. */
 const OPEN_WAIT_MS = 60_000;
@@ -213,6 +213,6 @@ const keyOf = ({ jobId, receivedHash }: DisputeRequest) => `${jobId}:${receivedH
 
 /** What a refusal means for the client. `seconds`: its window. */
 export function refusalError(reason: Refusal, jobId: string, seconds: number, disputeTx: Hex | null): ApiError {
-  const told: Told = REFUSALS[reason];
-  return new ApiError(...told(jobId, { seconds, disputeTx }));
+  const message: RefusalMessage = REFUSALS[reason];
+  return new ApiError(...message(jobId, { seconds, disputeTx }));
 }

@@ -6,6 +6,7 @@ import { toApiJobId } from "../../protocol/job-id.ts";
 import { DEFAULT_MAX_TOKENS, quote } from "../../protocol/pricing.ts";
 import type { SpendingTerms } from "../chain/balances.ts";
 import type { Directory, Model } from "../chain/directory.ts";
+import type { Operator } from "../chain/operator.ts";
 import { ApiError, quoted, unavailable } from "../errors.ts";
 import {
   authorizationInvalid,
@@ -93,7 +94,7 @@ export async function admit(context: JobContext, plan: PlannedJob, signal: Abort
 }
 
 /** Refuses a wallet whose last requests failed at the models, between its turns. */
-function takeTurn({ pauses }: JobContext, wallet: Address): void {
+function takeTurn({ pauses }: Pick<JobContext, "pauses">, wallet: Address): void {
   const pauseMs = pauses.take(wallet);
   if (pauseMs === 0) return;
   const seconds = Math.ceil(pauseMs / 1000);
@@ -104,7 +105,7 @@ function takeTurn({ pauses }: JobContext, wallet: Address): void {
 }
 
 /** Throws what no worker of the model has said that it can do, by the field that asks for it. */
-function checkAbilities({ workers }: JobContext, model: Model, needs: readonly Ability[]): void {
+function checkAbilities({ workers }: Pick<JobContext, "workers">, model: Model, needs: readonly Ability[]): void {
   const missing = needs.find((_need, at) => !workers.isDeclared(model.number, needs.slice(0, at + 1)));
   // With no host at all, nobody knows what the model offers.
   if (missing === undefined || workers.hosts(model.number).length === 0) return;
@@ -119,7 +120,7 @@ function checkAbilities({ workers }: JobContext, model: Model, needs: readonly A
 
 /** Throws unless the wallet has the `least` credits that the request can cost; the client is told its `price`. */
 async function checkBalance(
-  { balances }: JobContext,
+  { balances }: Pick<JobContext, "balances">,
   { wallet, model }: PlannedJob,
   { least, price }: { least: number; price: number },
 ): Promise<void> {
@@ -131,7 +132,7 @@ async function checkBalance(
 
 /** Output tokens that the context window and the job's time leave of those that are asked for. */
 async function outputTokens(
-  { tokens, workers, times }: JobContext,
+  { tokens, workers, times }: Pick<JobContext, "tokens" | "workers" | "times">,
   plan: PlannedJob,
   signal: AbortSignal,
 ): Promise<number> {
@@ -161,7 +162,10 @@ async function outputTokens(
 }
 
 /** The wallet's terms. Known ones that speak against the request are asked for again: they may be others now. */
-async function currentTerms({ balances, operator }: JobContext, plan: PlannedJob): Promise<SpendingTerms | null> {
+async function currentTerms(
+  { balances, operator }: Pick<JobContext, "balances" | "operator">,
+  plan: PlannedJob,
+): Promise<SpendingTerms | null> {
   const known = balances.terms(plan.wallet);
   const admits =
     known !== null &&
@@ -175,7 +179,7 @@ async function currentTerms({ balances, operator }: JobContext, plan: PlannedJob
 }
 
 /** Refuses what the wallet's own limits would refuse at the lock. */
-function checkLimits({ head }: JobContext, terms: SpendingTerms, credits: number): void {
+function checkLimits({ head }: Pick<JobContext, "head">, terms: SpendingTerms, credits: number): void {
   if (terms.frozen) throw spendingFrozen();
   const today = Math.floor(head.time / SECONDS_PER_DAY);
   const spent = terms.spentDay === today ? terms.spentToday : 0;
@@ -189,8 +193,11 @@ function checkLimits({ head }: JobContext, terms: SpendingTerms, credits: number
 /** The job that a lock was for. */
 type LockedJob = { jobId: Hex; model: Model; credits: number; authorization: SignedAuthorization | null };
 
+/** Whom the gateway locks for, and why it may not lock now. */
+type OwnOperator = { operator: Pick<Operator, "id" | "mayNotLock"> };
+
 /** What a refused lock means for the client. */
-export function lockError(context: JobContext, job: LockedJob, revert: DecodedRevert): ApiError {
+export function lockError(context: OwnOperator, job: LockedJob, revert: DecodedRevert): ApiError {
   const { jobId, model, credits, authorization } = job;
   const [, first, second] = revert.args;
   if (revert.name === "Job_AlreadyExists" && authorization !== null) return idTaken(jobId);
@@ -244,7 +251,7 @@ function operatorNotChosen(chosen: number, own: number): ApiError {
 }
 
 /** 503: the operator is stopped, or this gateway's key left it. */
-function mayNotLock({ operator }: JobContext): ApiError {
+function mayNotLock({ operator }: OwnOperator): ApiError {
   const why = operator.mayNotLock ?? "the settlement contract takes none from this gateway";
   return new ApiError("service_unavailable", `No new jobs are taken: ${why}. Nothing is charged; retry later.`);
 }

@@ -166,7 +166,7 @@ async function follow(
 
 /** Has the worker end its answer where it is. One that does not know how to goes on to the end of its answer. Never rejects. */
 async function endAtWorker(
-  context: JobContext,
+  context: Pick<JobContext, "account" | "chainId" | "escrow" | "client" | "logger">,
   { jobId, place: { worker } }: AttemptInput,
   offer: Pick<SignedOffer, "assignment" | "signature">,
   over: AbortSignal,
@@ -183,7 +183,7 @@ async function endAtWorker(
 }
 
 /** A worker that had this long and did not finish is slow, whatever became of the job before. */
-const fairShareMs = ({ times }: JobContext): number => Math.min(30, times.completion / 2) * 1000;
+const fairShareMs = ({ times }: Pick<JobContext, "times">): number => Math.min(30, times.completion / 2) * 1000;
 
 /** The failure by its cause: who gave up first, if it was the gateway, else what the worker did. */
 function explain(error: unknown, patience: AbortSignal, deadline: AbortSignal): WorkerFailure {

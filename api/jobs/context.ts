@@ -70,6 +70,9 @@ export async function signAccess(
 }
 
 /** Signs a job's offer to one worker. */
-export function signAssignment({ account, chainId, escrow }: JobContext, assignment: Assignment): Promise<Hex> {
+export function signAssignment(
+  { account, chainId, escrow }: Pick<JobContext, "account" | "chainId" | "escrow">,
+  assignment: Assignment,
+): Promise<Hex> {
   return account.sign({ hash: jobDigests(chainId, escrow).assignment(assignment) });
 }

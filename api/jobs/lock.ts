@@ -138,7 +138,11 @@ function lockOf(outcome: Extract<Outcome, { status: "mined" }>): Lock {
  * row stays unfinished, and recovery compares the two. An id that the client chose may be a job that runs elsewhere: it
  * is left alone.
  */
-async function noteRefusedLock({ store, rows }: JobContext, input: JobInput, { name }: DecodedRevert): Promise<void> {
+async function noteRefusedLock(
+  { store, rows }: Pick<JobContext, "store" | "rows">,
+  input: JobInput,
+  { name }: DecodedRevert,
+): Promise<void> {
   const { jobId } = input;
   if (name === "Job_AlreadyExists" && input.authorization === null) {
     await store.refused({ jobId, reason: "cancelled", why: name });

@@ -28,6 +28,10 @@ export type Observed = {
   isUnwanted: boolean;
 };
 
+/** The contract that signatures are for. */
+type SigningDomain = Pick<JobContext, "chainId" | "escrow">;
+type JudgeContext = SigningDomain & Pick<JobContext, "head" | "times">;
+
 export type Fault = { code: IncidentCode; detail: string };
 
 /**
@@ -41,13 +45,16 @@ const PLAUSIBLE_FACTOR = 2.5;
 const PLAUSIBLE_EXTRA = 64;
 
 /** Reads the chain's time where a worker has dated its Completion later than we know: it may have seen a newer block. */
-export async function knowsTime({ head, logger }: JobContext, completedAt: number): Promise<void> {
+export async function knowsTime(
+  { head, logger }: Pick<JobContext, "head" | "logger">,
+  completedAt: number,
+): Promise<void> {
   if (completedAt <= head.time) return;
   await head.refresh().catch((error) => logger.warn({ err: error }, "the chain's time could not be read"));
 }
 
 /** Judges a worker's signed Completion by what was received. The chain checks signature, hash and time again. */
-export function judge(context: JobContext, seen: Observed, signed: CompletedEvent): Verdict {
+export function judge(context: JudgeContext, seen: Observed, signed: CompletedEvent): Verdict {
   const fault = findFault(context, seen, signed);
   if (fault !== null) return { fault };
   const count = countOf(seen, signed.completion.completionTokens);
@@ -79,7 +86,7 @@ function countOf(seen: Observed, claimed: number): { countedTokens: number; exce
 /** What any tokenizer may count where ours counts so many. */
 const mostTokens = (estimate: number) => Math.ceil(estimate * PLAUSIBLE_FACTOR) + PLAUSIBLE_EXTRA;
 
-function findFault(context: JobContext, seen: Observed, signed: CompletedEvent): Fault | null {
+function findFault(context: JudgeContext, seen: Observed, signed: CompletedEvent): Fault | null {
   const { completion, signature } = signed;
   const { jobId, proofHash, completedAt } = completion;
   if (jobId !== seen.jobId) return { code: "wrong_job", detail: `the completion is of job ${jobId}` };
@@ -100,7 +107,7 @@ function findFault(context: JobContext, seen: Observed, signed: CompletedEvent):
  * `length` means that a limit was reached: `max_tokens`, the context window, a token a byte, or the job's time. Model servers count reasoning to
  * the first two, so it counts here by what was received of it.
  */
-function cutShort({ times }: JobContext, seen: Observed, signed: CompletedEvent): Fault | null {
+function cutShort({ times }: Pick<JobContext, "times">, seen: Observed, signed: CompletedEvent): Fault | null {
   const { completion, finish_reason } = signed;
   const { maxTokens, contextWindow, bytes, reasoning, lockedAt, finishedBy } = seen;
   if (finish_reason !== "length" || maxTokens === null || seen.isUnwanted) return null;
@@ -116,13 +123,13 @@ function cutShort({ times }: JobContext, seen: Observed, signed: CompletedEvent)
 }
 
 /** Whether the completion is signed by this worker, as the contracts take it. */
-function isSignedBy(context: JobContext, message: Completion, signature: Hex, worker: Address): boolean {
+function isSignedBy(context: SigningDomain, message: Completion, signature: Hex, worker: Address): boolean {
   return recovers(worker, signature, () => jobDigests(context.chainId, context.escrow).completion(message));
 }
 
 /** Whether a worker's acknowledgement of an attempt is its own. */
 export function isAcknowledgedBy(
-  context: JobContext,
+  context: SigningDomain,
   message: { jobId: Hex; attempt: number },
   signature: Hex,
   worker: Address,
