@@ -3,7 +3,7 @@ import type pg from "pg";
 import type { Logger } from "pino";
 import { formatEther, type Hex } from "viem";
 import type { Deployment } from "../protocol/deployment.ts";
-import { NO_JOB } from "../protocol/dispatch.ts";
+import { NO_JOB, QUEUED_SHARE } from "../protocol/dispatch.ts";
 import { inferenceEscrowAbi } from "../protocol/generated/abi.ts";
 import { ChainStatus } from "../protocol/job-status.ts";
 import { Cipher } from "../shared/cipher.ts";
@@ -49,9 +49,6 @@ import { WorkerClient } from "./jobs/worker-client.ts";
 import { WorkerCover } from "./jobs/worker-cover.ts";
 import { WorkerPool } from "./jobs/worker-pool.ts";
 import { Metrics } from "./observe/metrics.ts";
-
-/** Of the time to acknowledge an offer, so much may pass in the worker's own queue. */
-const QUEUED_SHARE = 0.5;
 
 /** Longer than a worker works on a test prompt. */
 const TEST_TIMEOUT_MS = 45_000;

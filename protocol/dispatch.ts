@@ -170,6 +170,12 @@ export const OUTPUT_ACCESS_SECONDS = 300;
 /** So long a worker keeps an answer that it proved by itself, after the job's end: its gateway may come back for it. */
 export const KEEP_PROVEN_SECONDS = 600;
 
+/**
+ * A job may wait at its worker for this share of the time that its offer is good for. The rest is for its first token and its acknowledgement.
+ * Gateways count those waiting places that become free by then, and a worker that has no room by then refuses the job as `busy`.
+ */
+export const QUEUED_SHARE = 0.5;
+
 /** Seconds before a job's deadline at which a worker ends an answer that is not finished: enough to sign it and have it seen. */
 export const finishMargin = (completionSeconds: number): number => Math.min(8, completionSeconds / 8);
 /** In these last seconds before its deadline an answer may end with `length` below `max_tokens`. */
@@ -209,7 +215,7 @@ export const trialSchema = z.object({ text: z.string().max(MOST_TEXT) });
 /** Body of a refusal and codes that workers use. */
 export const refusalSchema = z.object({ error: errorEvent });
 export const RefusalCode = {
-  Busy: "busy", // 503: concurrency and queue are full
+  Busy: "busy", // 503: concurrency and queue are full, or no room within `QUEUED_SHARE` of the offer's time
   Draining: "draining", // 503: the worker is stopping
   UnknownModel: "unknown_model", // 404: not hosted here
   NotAssigned: "not_assigned", // 403: assignment for another worker, bad signature, expired, no access to the output

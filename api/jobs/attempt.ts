@@ -1,6 +1,6 @@
 import { SpanKind } from "@opentelemetry/api";
 import type { Hex } from "viem";
-import { type ChatRequest, RefusalCode } from "../../protocol/dispatch.ts";
+import { type ChatRequest, QUEUED_SHARE, RefusalCode } from "../../protocol/dispatch.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import type { Assignment } from "../../protocol/messages.ts";
 import { inSpan, markFailed, spanEvent } from "../../shared/tracing.ts";
@@ -20,8 +20,8 @@ const RELAY_DELAY_MS = 250;
 /** It must be mined before `acknowledgeBy`: from this share of the offer's time on it no longer waits for the first token. */
 const RELAY_SHARE = 0.4;
 
-/** A worker that has no room for a job says so at once: later, it has held the job. */
-const BUSY_MS = 2_000;
+/** An offer and its refusal are on their way for at most so long together. */
+const ON_THE_WAY_MS = 1_000;
 /** A worker that is slow to its first token keeps the job while there is no other; one is looked for this often. */
 const STALLED_LOOK_MS = 1_000;
 
@@ -87,12 +87,13 @@ async function follow(
   const { worker } = input.place;
   const { acknowledgeBy } = assignment;
   const startedAt = performance.now();
+  const leftMs = acknowledgeBy * 1000 - Date.now();
   let isAtWork = false;
   /** Since when the model writes text: what is held back counts, reasoning does not. */
   let textSince = startedAt;
   // Ends the attempt of a worker that does not acknowledge in time, or does and then says nothing.
   const patience = new AbortController();
-  let timer = setTimeout(() => patience.abort("silent"), acknowledgeBy * 1000 - Date.now());
+  let timer = setTimeout(() => patience.abort("silent"), leftMs);
   // A model server can need longer for a long prompt. While no other worker could do better, the job's own time is the limit.
   const stalled = (): void => {
     if (input.hasAlternative()) patience.abort("stalled");
@@ -146,7 +147,8 @@ async function follow(
     context.workers.reportSpeed(worker.signer, input.model.number, tokens, performance.now() - textSince);
     return { ok: true, completed, ...relay.finished() };
   } catch (error) {
-    const failure = unlessHeld(explain(error, patience.signal, input.signal), performance.now() - startedAt);
+    const times = { afterMs: performance.now() - startedAt, leftMs };
+    const failure = unlessHeld(explain(error, patience.signal, input.signal), times);
     // A worker's own word may be anything.
     markFailed(incidentCode(failure.code));
     // A job that was late when the worker got it says nothing about the worker.
@@ -199,9 +201,13 @@ function explain(error: unknown, patience: AbortSignal, deadline: AbortSignal): 
   return new WorkerFailure("broken_stream", `the attempt broke off: ${String(error)}`, true, error);
 }
 
-/** `busy` is a refusal before anything was taken, and soon after the offer. Other workers could have had the job meanwhile: it has stalled. */
-function unlessHeld(failure: WorkerFailure, afterMs: number): WorkerFailure {
-  if (failure.code !== RefusalCode.Busy || (!failure.offered && afterMs <= BUSY_MS)) return failure;
+/**
+ * `busy` is a refusal before anything was taken, and within the time that a job may wait at its worker. Later, other workers could have had the job
+ * meanwhile: it has stalled. `leftMs`: how long the offer was good for.
+ */
+function unlessHeld(failure: WorkerFailure, { afterMs, leftMs }: { afterMs: number; leftMs: number }): WorkerFailure {
+  const isInTime = afterMs <= leftMs * QUEUED_SHARE + ON_THE_WAY_MS;
+  if (failure.code !== RefusalCode.Busy || (!failure.offered && isInTime)) return failure;
   const held = `said that it was full ${Math.round(afterMs)} ms after the offer, or in its answer`;
   return new WorkerFailure("stalled", held, failure.offered, failure);
 }

@@ -5,7 +5,16 @@ import { answerHash } from "../../protocol/answer-hash.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
 import { gateway, newWorker, startChain, type TestChain, type TestWorker } from "./support/chain.ts";
 import { type Daemon, startDaemon } from "./support/daemon.ts";
-import { askTrial, complete, dispatch, endJob, type JobOptions, lockJob, prepare } from "./support/dispatch.ts";
+import {
+  askTrial,
+  complete,
+  dispatch,
+  endJob,
+  type Job,
+  type JobOptions,
+  lockJob,
+  prepare,
+} from "./support/dispatch.ts";
 import { chunk, dropLater, type Peer, type Script, startPeer, stream, usageAndDone } from "./support/peer.ts";
 import { until } from "./support/processes.ts";
 
@@ -31,6 +40,8 @@ afterAll(async () => {
   await chain?.stop();
 });
 
+/** Whether the job's offer has not run out: its gateway can still give the job to another worker in time. */
+const isGood = ({ assignment }: Job) => Date.now() / 1000 < assignment.acknowledgeBy;
 const run = async (options: JobOptions = {}) => dispatch(worker, await lockJob(chain, worker, options));
 
 describe("an OpenAI-compatible backend", () => {
@@ -343,7 +354,9 @@ describe("a model server with room for two requests", () => {
 
   it("that stays full makes the worker refuse a job as busy, with nothing signed", async () => {
     peer.play((res) => void res.writeHead(503).end());
-    expect(await run({ acknowledgeIn: 8 })).toMatchObject({ status: 503, refusal: "busy", names: [] });
+    const job = await lockJob(chain, worker, { acknowledgeIn: 12 });
+    expect(await dispatch(worker, job)).toMatchObject({ status: 503, refusal: "busy", names: [] });
+    expect(isGood(job)).toBe(true);
   });
 
   it("that does not hold a conversation has the job refused with that", async () => {
@@ -380,11 +393,13 @@ describe("a worker that runs one job and lets one wait", () => {
   }
   const finish = (answer: ServerResponse | undefined) => answer?.end(chunk({}, "stop") + usageAndDone(1, 1));
 
-  it("refuses a job that waited until it could not be acknowledged any more", async () => {
+  it("refuses a job that finds no place within half of its offer's time", async () => {
     const held = holdAnswers();
     const first = offer();
     await until("the first runs", async () => held.length === 1);
-    expect(await offer({ acknowledgeIn: 8 })).toMatchObject({ status: 503, refusal: "busy" });
+    const second = await lockJob(chain, small, { acknowledgeIn: 12 });
+    expect(await dispatch(small, second)).toMatchObject({ status: 503, refusal: "busy" });
+    expect(isGood(second)).toBe(true);
     finish(held[0]);
     expect((await first).completed).not.toBeNull();
   });

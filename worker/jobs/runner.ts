@@ -7,6 +7,7 @@ import {
   type Health,
   JobErrorCode,
   type OutputRequest,
+  QUEUED_SHARE,
   RefusalCode,
   type Ticket,
   TRIAL,
@@ -45,7 +46,7 @@ type Run = {
   abort: AbortController;
   /** Has the model server begin an answer. */
   begin: () => Generation;
-  /** Fires when the job cannot be acknowledged any more. */
+  /** Fires when the job has waited for room as long as it may. */
   until: AbortSignal;
   log: Logger;
 };
@@ -106,7 +107,7 @@ export class JobRunner {
     this.#running.set(jobId, abort);
     try {
       if (this.#parts.store.isTaken(jobId)) throw alreadyTaken();
-      const until = AbortSignal.any([stream.left, expiry(acknowledgeBy)]);
+      const until = AbortSignal.any([stream.left, endOfWait(acknowledgeBy)]);
       await this.#slots.enter(until);
       let isDone = false;
       try {
@@ -252,8 +253,8 @@ export class JobRunner {
   }
 
   /**
-   * A generation that has begun, or has not failed for two seconds. A full model server is asked again when it wants to be, until the job cannot be
-   * acknowledged any more. Whatever else fails at once is a refusal: the gateway can turn to another worker without waiting. Throws a Refusal.
+   * A generation that has begun, or has not failed for two seconds. A full model server is asked again when it wants to be, as long as the job may
+   * wait. Whatever else fails at once is a refusal: the gateway can turn to another worker without waiting. Throws a Refusal.
    */
   async #begun({ stream, begin, until, log }: Run, first: Generation): Promise<Generation> {
     for (let generation = first, isAgain = false; ; generation = begin(), isAgain = true) {
@@ -393,7 +394,8 @@ function tooLate(): JobError {
   return new JobError(JobErrorCode.Timeout, "the completion window closed before the answer was finished");
 }
 
-/** A job that waits beyond this could not be acknowledged any more; a second of grace for clocks that differ. */
-function expiry(acknowledgeBy: number): AbortSignal {
-  return AbortSignal.timeout(Math.max(1_000, acknowledgeBy * 1_000 - Date.now()));
+/** Fires when a job has waited for room as long as it may. Where this machine's clock is ahead of the gateway's, that is a second at least. */
+function endOfWait(acknowledgeBy: number): AbortSignal {
+  const leftMs = acknowledgeBy * 1_000 - Date.now();
+  return AbortSignal.timeout(Math.max(1_000, Math.floor(leftMs * QUEUED_SHARE)));
 }

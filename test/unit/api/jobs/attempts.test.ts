@@ -119,11 +119,12 @@ it.each([
 });
 
 it.each([
-  ["at once is full", 2_000, false, "busy"],
-  ["after it held the job has stalled", 2_001, false, "stalled"],
+  ["at once is full", 0, false, "busy"],
+  ["when a job has waited there as long as it may is full", 6_000, false, "busy"],
+  ["later has held the job, which has stalled", 6_001, false, "stalled"],
   ["in its answer has stalled", 0, true, "stalled"],
 ])("a worker that says `busy` %s", async (_what, ms, offered, reported) => {
-  vi.useFakeTimers({ toFake: ["setTimeout", "performance"] });
+  vi.useFakeTimers({ toFake: ["setTimeout", "performance", "Date"], now: 1_800_000_000_000 });
   try {
     const { context, reports } = gateway();
     const dispatch = async () => {
