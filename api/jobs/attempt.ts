@@ -11,6 +11,7 @@ import type { Answer } from "./answer.ts";
 import { type JobContext, signAccess, signAssignment } from "./context.ts";
 import { isAcknowledgedBy } from "./verdict.ts";
 import { type CompletedEvent, WorkerFailure } from "./worker-client.ts";
+import type { OfferEnd } from "./worker-cover.ts";
 import type { Dispatched, Place } from "./worker-pool.ts";
 
 /** An offer, or its acknowledgement, that is followed by the answer within this time is not noted: the answer says both. */
@@ -63,16 +64,17 @@ export async function runAttempt(context: JobContext, input: AttemptInput): Prom
   const acknowledgeBy = context.head.time + context.times.acknowledge;
   const assignment: Assignment = { jobId, worker: worker.signer, attempt, acknowledgeBy };
   const dispatched = place.offer(jobId);
-  let mayProve = false;
+  let end: OfferEnd = "unsent";
   try {
     const signature = await signAssignment(context, assignment);
+    end = "taken";
     const offer = { assignment, signature, dispatched };
     const attributes = { "job.id": toApiJobId(jobId), "job.attempt": attempt, "worker.address": worker.signer };
     const result = await inSpan("dispatch", { kind: SpanKind.CLIENT, attributes }, () => follow(context, input, offer));
-    mayProve = result.ok || result.failure.offered;
+    if (!result.ok && !result.failure.offered) end = "refused";
     return result;
   } finally {
-    dispatched.end(mayProve);
+    dispatched.end(end);
   }
 }
 

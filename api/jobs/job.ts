@@ -219,7 +219,7 @@ export class JobRun {
   async #attempts(lock: Lock, signal: AbortSignal): Promise<CompletedJob | "timeout"> {
     const { times, head, workers, rows, logger } = this.#context;
     const { jobId, model, request, claimedUntil } = this.input;
-    const demand = { credits: lock.credits, needs: needsOf(request) };
+    const demand = { credits: lock.credits, needs: needsOf(request), jobId };
     const excluded = new Set<string>();
     let failures: FailedAttempt[] = [];
     for (let attempt = 0; !signal.aborted; ) {

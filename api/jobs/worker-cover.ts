@@ -1,8 +1,8 @@
 /**
  * What this gateway has at risk at workers, and what covers it. Credits are at risk at a worker from the offer of their job until nobody can dispute
- * its charge. They are covered by what the worker would lose: one slash a job, as often as its stake has a whole one. Governance states what a
- * slash is worth (docs/contracts/economics.md). What a worker earned covers nothing: nobody can take it back. The operator's own workers have no
- * bound.
+ * its charge. Where the worker refused the job, they are at risk until its offer has run out. They are covered by what the worker would lose: one
+ * slash a job, as often as its stake has a whole one. Governance states what a slash is worth (docs/contracts/economics.md). What a worker earned
+ * covers nothing: nobody can take it back. The operator's own workers have no bound.
  */
 import type { Logger } from "pino";
 import type { Hex } from "viem";
@@ -27,23 +27,31 @@ type Parts = {
   operator: number;
   head: Pick<Head, "time">;
   /** Seconds. */
-  times: { completion: number; inclusion: number; dispute: number };
+  times: { completion: number; inclusion: number; dispute: number; acknowledge: number };
   logger: Logger;
 };
 
 /** Credits at a worker. `until`, ms since the epoch: when the charge is beyond dispute; without end while the job runs. */
 type Risk = { worker: string; credits: number; until: number };
 
-const answerKey = (jobId: Hex, worker: string): string => `${jobId} ${worker}`;
+/**
+ * How a worker's part in a job ended. `unsent`: no offer was signed. `refused`: the worker said that it does not take the job, and can take it on
+ * chain all the same until the offer runs out. `taken`: it answered, or may have taken the job.
+ */
+export type OfferEnd = "unsent" | "refused" | "taken";
+
+const offerKey = (jobId: Hex, worker: string): string => `${jobId} ${worker}`;
 
 /** One gateway's view: other gateways of the operator keep their own. */
 export class WorkerCover {
   readonly #parts: Parts;
   readonly #settings: CoverSettings;
   readonly #running = new Map<Hex, Risk>();
-  /** Answered jobs by `answerKey`, the one that was answered first in front. A job that moved on is at risk at each worker that had it. */
+  /** Answered jobs by `offerKey`, the one that was answered first in front. A job that moved on is at risk at each worker that had it. */
   readonly #answered = new Map<string, Risk>();
-  /** Sum of both, by worker. */
+  /** Refused jobs by `offerKey`, the one that was refused first in front. */
+  readonly #refused = new Map<string, Risk>();
+  /** Sum of all three, by worker. */
   readonly #atRisk = new Map<string, number>();
   /** What the index says, by worker: locks of jobs that the worker proved and that are not over. */
   #proven = new Map<string, number>();
@@ -83,14 +91,19 @@ export class WorkerCover {
     return stake < amount ? 0 : Math.floor(worth);
   }
 
-  /** Credits that may still be locked for jobs at the worker. */
-  room(worker: Pick<RegisteredWorker, "signer" | "stake">): number {
+  /**
+   * Credits that may still be locked for jobs at the worker. A job that it refused does not stand in the way of its own next offer there: the worker
+   * can prove it once.
+   */
+  room(worker: Pick<RegisteredWorker, "signer" | "stake">, jobId?: Hex): number {
     if (this.#isOwn(worker.signer)) return Number.POSITIVE_INFINITY;
     this.#release();
     const signer = worker.signer.toLowerCase();
     const { amount, worth } = this.#slash();
     const slashes = amount === 0 ? 0 : Math.floor(worker.stake / amount);
-    return Math.floor(worth * slashes) - (this.#atRisk.get(signer) ?? 0) - (this.#proven.get(signer) ?? 0);
+    const refused = jobId === undefined ? undefined : this.#refused.get(offerKey(jobId, signer));
+    const atRisk = (this.#atRisk.get(signer) ?? 0) + (this.#proven.get(signer) ?? 0) - (refused?.credits ?? 0);
+    return Math.floor(worth * slashes) - atRisk;
   }
 
   #isOwn(signer: string): boolean {
@@ -115,25 +128,30 @@ export class WorkerCover {
   offered(jobId: Hex, { signer }: Pick<RegisteredWorker, "signer">, credits: number): void {
     if (this.#isOwn(signer)) return;
     const worker = signer.toLowerCase();
+    this.#remove(this.#refused, offerKey(jobId, worker));
     this.#add(this.#running, jobId, { worker, credits, until: Number.POSITIVE_INFINITY });
   }
 
   /**
-   * The worker no longer has the job. If it answered, or may still prove an answer, all that is locked counts until a charge or the end of the
-   * dispute window.
+   * The worker no longer has the job. If it may have taken the job, all that is locked counts until a charge or the end of the dispute window. If it
+   * refused, until the offer has run out and the index shows what the worker proved by it.
    */
-  left(jobId: Hex, mayProve: boolean): void {
+  left(jobId: Hex, end: OfferEnd): void {
     const risk = this.#running.get(jobId);
     if (risk === undefined) return;
     this.#remove(this.#running, jobId);
-    const key = answerKey(jobId, risk.worker);
-    this.#remove(this.#answered, key);
-    if (mayProve) this.#add(this.#answered, key, { ...risk, until: Date.now() + this.#disputable * 1000 });
+    if (end === "unsent") return;
+    const { acknowledge, inclusion } = this.#parts.times;
+    const [risks, seconds] =
+      end === "taken" ? [this.#answered, this.#disputable] : [this.#refused, acknowledge + inclusion];
+    const key = offerKey(jobId, risk.worker);
+    this.#remove(risks, key);
+    this.#add(risks, key, { ...risk, until: Date.now() + seconds * 1000 });
   }
 
   /** The worker was paid for the job, which was charged so much. */
   charged(jobId: Hex, { signer }: Pick<RegisteredWorker, "signer">, credits: number): void {
-    const risk = this.#answered.get(answerKey(jobId, signer.toLowerCase()));
+    const risk = this.#answered.get(offerKey(jobId, signer.toLowerCase()));
     if (risk === undefined) return;
     this.#count(risk.worker, credits - risk.credits);
     risk.credits = credits;
@@ -145,12 +163,14 @@ export class WorkerCover {
     return dispute + 2 * inclusion;
   }
 
-  /** Forgets what nobody can dispute any more. */
+  /** Forgets what nobody can dispute, or take, any more. */
   #release(): void {
     const now = Date.now();
-    for (const [jobId, { until }] of this.#answered) {
-      if (until > now) return;
-      this.#remove(this.#answered, jobId);
+    for (const risks of [this.#answered, this.#refused]) {
+      for (const [key, { until }] of risks) {
+        if (until > now) break;
+        this.#remove(risks, key);
+      }
     }
   }
 

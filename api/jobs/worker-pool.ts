@@ -7,7 +7,7 @@ import { ANY_WORKER, type Observations } from "../db/observations.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import { ModelTests, type TestResult } from "./model-tests.ts";
 import type { WorkerClient } from "./worker-client.ts";
-import type { WorkerCover } from "./worker-cover.ts";
+import type { OfferEnd, WorkerCover } from "./worker-cover.ts";
 import { chooseBest, WorkerHealth } from "./worker-health.ts";
 
 /** A healthy worker is asked this often; one that was just lost or late at every tick, one that stays away this rarely. */
@@ -44,8 +44,11 @@ type Parts = {
 /** A failure as it is reported; `code` may be a worker's own word. */
 export type Incident = { code: string; detail: string; jobId: Hex | null };
 
-/** What a job asks of its worker: cover for the credits that are locked for it, and what it must be able to do. */
-export type Demand = { credits: number; needs: readonly Ability[] };
+/**
+ * What a job asks of its worker: cover for the credits that are locked for it, and what it must be able to do. `jobId`: of a locked job, which a
+ * worker may have refused before.
+ */
+export type Demand = { credits: number; needs: readonly Ability[]; jobId?: Hex };
 
 /** What the gateway knows of a worker. `outstanding`: jobs that it has from this gateway; `free`: its places for more; `room`: credits that it covers. */
 export type WorkerState = {
@@ -58,7 +61,7 @@ export type WorkerState = {
 };
 
 /** A job that a worker has. */
-export type Dispatched = { taken: () => void; firstToken: () => void; end: (mayProve: boolean) => void };
+export type Dispatched = { taken: () => void; firstToken: () => void; end: (how: OfferEnd) => void };
 
 /** A place at a worker, and cover for a job's credits there, kept for one job. */
 export type Place = {
@@ -67,7 +70,7 @@ export type Place = {
   isOpen: () => boolean;
   /**
    * The job is offered to the worker: its place is taken, not kept. Call `taken` at its acknowledgement, `firstToken` at its first token, `end` when it
-   * is over there; `mayProve`: it answered, or its offer can still be taken.
+   * is over there.
    */
   offer: (jobId: Hex) => Dispatched;
   /** Gives a place back that is kept; later calls do nothing. */
@@ -205,7 +208,8 @@ export class WorkerPool {
     const now = Date.now();
     return this.capable(model, demand, excluded).filter(
       (worker) =>
-        this.#of(worker.signer).free(now, this.#settings.startWithinMs) > 0 && cover.room(worker) >= demand.credits,
+        this.#of(worker.signer).free(now, this.#settings.startWithinMs) > 0 &&
+        cover.room(worker, demand.jobId) >= demand.credits,
     );
   }
 
@@ -269,9 +273,9 @@ export class WorkerPool {
     return {
       taken: () => job.taken(Date.now()),
       firstToken: () => this.#observeFirstToken(model, worker.signer, job.firstToken(Date.now())),
-      end: (mayProve) => {
+      end: (how) => {
         job.end(Date.now());
-        cover.left(jobId, mayProve);
+        cover.left(jobId, how);
         this.#freed();
       },
     };

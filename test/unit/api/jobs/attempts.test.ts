@@ -58,6 +58,17 @@ function attempt(context: object, number = 1, signal = new AbortController().sig
   return { answer, result: runAttempt(context as JobContext, { ...input, ...rest } as unknown as AttemptInput) };
 }
 
+it.each([
+  ["refused it, as far as it says", false, "refused"],
+  ["may have taken it", true, "taken"],
+])("a worker whose offer ends without an answer %s", async (_what, offered, end) => {
+  const { context } = gateway(new WorkerFailure("busy", "full", offered));
+  const ends: string[] = [];
+  const dispatched = () => ({ taken: () => {}, firstToken: () => {}, end: (how: string) => void ends.push(how) });
+  await attempt(context, 1, undefined, { place: placeAt({ signer: `0x${"11".repeat(20)}` }, dispatched) }).result;
+  expect(ends).toEqual([end]);
+});
+
 it("a job that could not be signed is neither kept by its worker nor its fault", async () => {
   const { context, asked, reports, dispatched, outstanding } = gateway();
   const sign = () => Promise.reject(new Error("no key"));
@@ -213,11 +224,16 @@ describe("a worker that has no room for a job after all", () => {
 it("a locked job that finds no place before its time is over is refunded", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout"] });
   try {
-    const again = (_wanted: object, _excluded: object, signal: AbortSignal) =>
-      new Promise((resolve) => signal.addEventListener("abort", () => resolve(null)));
-    const told = runJob(fakeGateway({ queue: { again } })).completed.catch((error) => error);
+    const wanted: object[] = [];
+    const again = (one: object, _excluded: object, signal: AbortSignal) => {
+      wanted.push(one);
+      return new Promise((resolve) => signal.addEventListener("abort", () => resolve(null)));
+    };
+    const told = runJob(fakeGateway({ queue: { again } }), { jobId }).completed.catch((error) => error);
     await vi.advanceTimersByTimeAsync((TIMES.completion + 30) * 1_000);
     expect(await told).toMatchObject({ code: "job_timeout", status: 504 });
+    // By its id the job is known to a worker that refused it.
+    expect(wanted).toMatchObject([{ jobId }]);
   } finally {
     vi.useRealTimers();
   }

@@ -7,9 +7,11 @@ import { newJobId } from "../../../../protocol/job-id.ts";
 const SIGNER = `0x${"Aa".repeat(20)}` as const;
 /** 2,000 SVC: what a worker registers with. */
 const newcomer = { signer: SIGNER, stake: 2_000_000_000 };
-const times = { completion: 120, inclusion: 30, dispute: 60 };
+const times = { completion: 120, inclusion: 30, dispute: 60, acknowledge: 10 };
 /** From an answer to the end of its charge's dispute window. */
 const DISPUTABLE_MS = 120_000;
+/** Until a refused offer has run out, and a proof by it is in the index. */
+const REFUSED_MS = 40_000;
 
 let cover: WorkerCover | undefined;
 beforeEach(() => void vi.useFakeTimers());
@@ -92,7 +94,7 @@ it("shrinks by a running job's lock, then by its charge while it can be disputed
   const job = newJobId();
   at.offered(job, newcomer, 2_560);
   expect(at.room(newcomer)).toBe(17_440);
-  at.left(job, true);
+  at.left(job, "taken");
   expect(at.room(newcomer)).toBe(17_440);
   at.charged(job, newcomer, 40);
   expect(at.room(newcomer)).toBe(19_960);
@@ -102,14 +104,42 @@ it("shrinks by a running job's lock, then by its charge while it can be disputed
   expect(at.room(newcomer)).toBe(20_000);
 });
 
-it("is whole again where the job went to another worker, which has it then", async () => {
+it("is whole again where no offer was signed, and the job went to another worker", async () => {
   const at = await over([]);
   const second = { ...newcomer, signer: `0x${"bb".repeat(20)}` as const };
   const job = newJobId();
   at.offered(job, newcomer, 100);
-  at.left(job, false);
+  at.left(job, "unsent");
   at.offered(job, second, 100);
   expect([at.room(newcomer), at.room(second)]).toEqual([20_000, 19_900]);
+});
+
+it("comes back after a refusal once the worker cannot take the job on chain any more", async () => {
+  const at = await over([]);
+  const job = newJobId();
+  at.offered(job, newcomer, 5_000);
+  at.left(job, "refused");
+  expect(at.room(newcomer)).toBe(15_000);
+  await vi.advanceTimersByTimeAsync(REFUSED_MS - 1);
+  expect(at.room(newcomer)).toBe(15_000);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(at.room(newcomer)).toBe(20_000);
+});
+
+it("is there for a job that fills it, as often as the worker has no room for that job", async () => {
+  const at = await over([]);
+  const single = { ...newcomer, stake: 500_000_000 };
+  const job = newJobId();
+  for (let offer = 0; offer < 3; offer++) {
+    expect([at.room(single, job), offer === 0 || at.room(single) === 0]).toEqual([5_000, true]);
+    at.offered(job, single, 5_000);
+    expect(at.room(single, job)).toBe(0);
+    at.left(job, "refused");
+  }
+  at.offered(job, single, 5_000);
+  at.left(job, "taken");
+  at.charged(job, single, 40);
+  expect([at.room(single), at.room(single, job)]).toEqual([4_960, 4_960]);
 });
 
 it("comes back at each worker that may have proven a job which moved on", async () => {
@@ -117,9 +147,9 @@ it("comes back at each worker that may have proven a job which moved on", async 
   const second = { ...newcomer, signer: `0x${"bb".repeat(20)}` as const };
   const job = newJobId();
   at.offered(job, newcomer, 100);
-  at.left(job, true);
+  at.left(job, "taken");
   at.offered(job, second, 100);
-  at.left(job, true);
+  at.left(job, "taken");
   at.charged(job, second, 40);
   expect([at.room(newcomer), at.room(second)]).toEqual([19_900, 19_960]);
   await vi.advanceTimersByTimeAsync(DISPUTABLE_MS);

@@ -20,6 +20,8 @@ let counting: Record<string, { by: "server"; window: number | null }> | undefine
 /** What the worker announces beside its capacity of 4 and a queue of 16. */
 let announced: object;
 let logged: Record<string, unknown>[];
+/** A job that the worker refused: what it locks does not stand in its own way. */
+const REFUSED_JOB = "0x01";
 /** Credits that are kept for jobs. */
 let kept: number;
 
@@ -63,7 +65,8 @@ async function start(list: Answer[] = []): Promise<void> {
     };
   };
   const parts = { directory, client: { probe } };
-  const cover = { largest: () => 1, room: () => 1 - kept, keep };
+  const room = (_worker: RegisteredWorker, jobId?: string) => (jobId === REFUSED_JOB ? 1 : 1 - kept);
+  const cover = { largest: () => 1, room, keep };
   const rest = { incidents: {}, observations: new Observations(), metrics: {}, cover, logger };
   pool = new WorkerPool({ ...parts, ...rest } as never, { startWithinMs: 5_000, misconductRestMs: 1_000 });
   await pool.start();
@@ -163,6 +166,12 @@ it("keeps room for as many jobs as its workers' stakes cover", () => {
   expect(pool.capable(MODEL, { credits: 1, needs: [] })).toEqual([worker]);
   // Its stake covers no such job, whenever.
   expect(pool.capable(MODEL, { credits: 2, needs: [] })).toEqual([]);
+});
+
+it("keeps a place for a job at the worker that refused it, whose cover that job has", () => {
+  expect(pool.keep(MODEL, { credits: 1, needs: [] })).not.toBeNull();
+  expect(pool.keep(MODEL, { credits: 1, needs: [], jobId: "0x02" })).toBeNull();
+  expect(pool.keep(MODEL, { credits: 1, needs: [], jobId: REFUSED_JOB })?.worker).toBe(worker);
 });
 
 it("tells when a place becomes free: given back, by a job's end, or announced", async () => {
