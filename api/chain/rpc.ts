@@ -41,6 +41,9 @@ type RawBlock = { number: Hex; hash: Hex; timestamp: Hex; baseFeePerGas?: Hex };
 /** So many looks in a row must tell of a lower block: nodes of one address can be some blocks apart. */
 const LOWER_LOOKS = 6;
 
+/** A node that is silent for longer takes no lock: requests are refused before anything is written, and `/readyz` says so. */
+export const CHAIN_SILENT_MS = 5_000;
+
 /** Follows the chain's newest block: chain time, base fee, and whether the node answers at all. */
 export class Head {
   readonly #rpc: Rpc;
@@ -74,7 +77,7 @@ export class Head {
     return this.#block;
   }
 
-  /** Milliseconds since the node last answered. */
+  /** Milliseconds since the node last answered; above `CHAIN_SILENT_MS` no request is taken. */
   get silentMs(): number {
     return Date.now() - this.#seenAt;
   }

@@ -2,6 +2,7 @@ import type { Address, Hex } from "viem";
 import { answerHash } from "../../protocol/answer-hash.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import { type Repeated, repeat } from "../../shared/repeat.ts";
+import { sleep } from "../../shared/sleep.ts";
 import { type SignerLock, signerLockKey } from "../chain/signer-lock.ts";
 import type { AnsweredRequest, DisputeRequest, DisputeStore } from "../db/disputes.ts";
 import type { JobRow } from "../db/index-reads.ts";
@@ -174,10 +175,9 @@ export class DisputeDesk {
     return tx === null ? { kind: "refused", reason: "already_open" } : { kind: "opened", tx, workerHash };
   }
 
-  #patience(): Promise<Decision> {
-    const ms = this.#context.waitMs + OPEN_WAIT_MS;
-    const late: Decision = { kind: "refused", reason: "unavailable" };
-    return new Promise((resolve) => setTimeout(() => resolve(late), ms).unref());
+  async #patience(): Promise<Decision> {
+    await sleep(this.#context.waitMs + OPEN_WAIT_MS);
+    return { kind: "refused", reason: "unavailable" };
   }
 
   /** Takes up what nobody answered, also what a gateway of the operator has left that no process runs any more. Never rejects. */

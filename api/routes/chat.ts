@@ -3,9 +3,11 @@ import type { Hex } from "viem";
 import { needsOf } from "../../protocol/dispatch.ts";
 import { newJobId, toApiJobId } from "../../protocol/job-id.ts";
 import { lineJson } from "../../shared/line-json.ts";
+import { sleep } from "../../shared/sleep.ts";
 import { describeSpan, markFailed } from "../../shared/tracing.ts";
 import type { Balances } from "../chain/balances.ts";
 import type { Directory } from "../chain/directory.ts";
+import { CHAIN_SILENT_MS } from "../chain/rpc.ts";
 import type { IdempotencyStore } from "../db/idempotency.ts";
 import type { StoredJob } from "../db/jobs.ts";
 import type { Reader } from "../db/pool.ts";
@@ -37,8 +39,6 @@ import { clientOf, setServiceHeaders } from "./request.ts";
 
 /** A reply waits this long for the hash of its settlement's transaction, never for its mining. */
 const SETTLEMENT_HASH_MS = 1_000;
-/** A node silent for longer takes no lock: a request is refused before anything is written. */
-const CHAIN_SILENT_MS = 5_000;
 
 type ChatDependencies = {
   jobs: JobContext;
@@ -54,10 +54,9 @@ type ChatDependencies = {
 };
 
 /**
- * `POST /v1/chat/completions`, plain and streamed. An `Idempotency-Key` pays for one answer, however often it is sent; so does the job id of
- * an authorization.
+ * The handler of `chatRoute` once the body is read. An `Idempotency-Key` pays for one answer, however often it is sent; so does the job id of an
+ * authorization.
  */
-/** The handler of `chatRoute`, once the body is read. */
 export function completeChat(dependencies: ChatDependencies): RequestHandler {
   return async (request, response) => {
     const body = takeBody(request, parseChatBody);
@@ -324,9 +323,8 @@ function usage({ completed, settling }: CompletedJob) {
 }
 
 function settlementHash(job: CompletedJob): Promise<string | null> {
-  const tooLate = new Promise<null>((resolve) => setTimeout(() => resolve(null), SETTLEMENT_HASH_MS).unref());
   // A settlement that is not sent is no fault of the answer: the job is failed, or a restart takes it up.
-  return Promise.race([job.settling.signed.catch(() => null), tooLate]);
+  return Promise.race([job.settling.signed.catch(() => null), sleep(SETTLEMENT_HASH_MS).then(() => null)]);
 }
 
 function apiErrorOf(error: unknown): ApiError {

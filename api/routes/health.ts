@@ -1,12 +1,14 @@
 import { type RequestHandler, Router } from "express";
+import { sleep } from "../../shared/sleep.ts";
+import { CHAIN_SILENT_MS } from "../chain/rpc.ts";
 import { paced } from "../db/pool.ts";
 import type { Gateway } from "../gateway.ts";
 import { burstLimit, operatorsOnly } from "./limits.ts";
 
-/** A head older than this means that the chain node does not answer. */
-const HEAD_SILENT_MS = 5_000;
 /** Nothing mined for so long, though something waits: no lock is mined in time any more. */
 const UNMINED_MS = 45_000;
+/** A database that takes longer to answer does not serve. */
+const DATABASE_MS = 2_000;
 /** One look at the database serves all who ask within this time. */
 const SHARED_MS = 250;
 
@@ -48,7 +50,7 @@ export function healthRoutes(gateway: Gateway): Router {
 
 /** Whether each part that a chat request needs works now, but for the database. */
 export const gatewayChecks = ({ head, signerLock, pipeline, phase }: Gateway) => ({
-  chain: head.silentMs < HEAD_SILENT_MS,
+  chain: head.silentMs <= CHAIN_SILENT_MS,
   signer: signerLock.held,
   settlement: !pipeline.congested,
   mining: pipeline.unminedMs < UNMINED_MS,
@@ -63,6 +65,5 @@ function aliveWorkers({ directory, workers }: Gateway): number {
 }
 
 async function answers(query: Promise<unknown>): Promise<boolean> {
-  const tooLate = new Promise<false>((resolve) => setTimeout(() => resolve(false), 2_000).unref());
-  return Promise.race([query.then(() => true).catch(() => false), tooLate]);
+  return Promise.race([query.then(() => true).catch(() => false), sleep(DATABASE_MS).then(() => false)]);
 }

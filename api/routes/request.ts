@@ -3,6 +3,7 @@ import { ipKeyGenerator } from "express-rate-limit";
 import { getAddress } from "viem";
 import type { z } from "zod";
 import { IPV6_CLIENT_BITS } from "../../shared/connections.ts";
+import { sleep } from "../../shared/sleep.ts";
 import type { Theme } from "../../shared/web-paths.ts";
 import type { Keys } from "../account/keys.ts";
 import type { Balances } from "../chain/balances.ts";
@@ -189,8 +190,7 @@ const BALANCE_WAIT_MS = 500;
  */
 async function remaining(balances: Balances, wallet: string): Promise<number | undefined> {
   try {
-    const tooLate = new Promise<undefined>((resolve) => setTimeout(() => resolve(undefined), BALANCE_WAIT_MS).unref());
-    const balance = await Promise.race([balances.bounded(wallet), tooLate]);
+    const balance = await Promise.race([balances.bounded(wallet), sleep(BALANCE_WAIT_MS).then(() => undefined)]);
     return (balance ?? balances.known(wallet))?.free;
   } catch {
     // The head's own watch logs the outage, once an interval and not once a request.
