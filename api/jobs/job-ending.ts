@@ -289,8 +289,10 @@ export class JobEnding {
   ): Promise<Outcome> {
     this.#note(jobId, { reason, why });
     const outcome = await this.#parts.pipeline.submit(failOperation(jobId, failureReason(reason))).mined;
-    if (outcome.status === "mined") await this.#parts.rows.written(jobId);
-    else this.#log(jobId).warn({ revert: outcome.revert.name }, "a job could not be failed on chain");
+    if (outcome.status === "mined") {
+      this.#parts.workers.released(jobId);
+      await this.#parts.rows.written(jobId);
+    } else this.#log(jobId).warn({ revert: outcome.revert.name }, "a job could not be failed on chain");
     return outcome;
   }
 
@@ -319,11 +321,12 @@ export class JobEnding {
    * refund that came too early is sent again when the chain's time should be there. Null where it is not there for long: a later look goes on.
    */
   async #refund(jobId: Hex, lockedAt: number | null): Promise<Outcome | null> {
-    const { pipeline, rows, head, times } = this.#parts;
+    const { pipeline, rows, head, times, workers } = this.#parts;
     this.#note(jobId, { reason: "timeout", why: "job_timeout" });
     for (let attempt = 1; attempt <= REFUND_TRIES; attempt++) {
       const outcome = await pipeline.submit(refundOperation(jobId)).mined;
       if (outcome.status === "mined") {
+        workers.released(jobId);
         await rows.written(jobId);
         return outcome;
       }

@@ -1,6 +1,6 @@
 /**
  * What this gateway has at risk at workers, and what covers it. Credits are at risk at a worker from the offer of their job until nobody can dispute
- * its charge. Where the worker refused the job, they are at risk until its offer has run out. They are covered by what the worker would lose: one
+ * its charge. Where the worker refused the job, they are at risk until its offer has run out or the job is over. They are covered by what the worker would lose: one
  * slash a job, as often as its stake has a whole one. Governance states what a slash is worth (docs/contracts/economics.md). What a worker earned
  * covers nothing: nobody can take it back. The operator's own workers have no bound.
  */
@@ -49,8 +49,8 @@ export class WorkerCover {
   readonly #running = new Map<Hex, Risk>();
   /** Answered jobs by `offerKey`, the one that was answered first in front. A job that moved on is at risk at each worker that had it. */
   readonly #answered = new Map<string, Risk>();
-  /** Refused jobs by `offerKey`, the one that was refused first in front. */
-  readonly #refused = new Map<string, Risk>();
+  /** Refused offers by job, then by worker; the job that was refused last is at the end. */
+  readonly #refused = new Map<Hex, Map<string, Risk>>();
   /** Sum of all three, by worker. */
   readonly #atRisk = new Map<string, number>();
   /** What the index says, by worker: locks of jobs that the worker proved and that are not over. */
@@ -101,7 +101,7 @@ export class WorkerCover {
     const signer = worker.signer.toLowerCase();
     const { amount, worth } = this.#slash();
     const slashes = amount === 0 ? 0 : Math.floor(worker.stake / amount);
-    const refused = jobId === undefined ? undefined : this.#refused.get(offerKey(jobId, signer));
+    const refused = jobId === undefined ? undefined : this.#refused.get(jobId)?.get(signer);
     const atRisk = (this.#atRisk.get(signer) ?? 0) + (this.#proven.get(signer) ?? 0) - (refused?.credits ?? 0);
     return Math.floor(worth * slashes) - atRisk;
   }
@@ -128,29 +128,42 @@ export class WorkerCover {
   offered(jobId: Hex, { signer }: Pick<RegisteredWorker, "signer">, credits: number): void {
     if (this.#isOwn(signer)) return;
     const worker = signer.toLowerCase();
-    this.#remove(this.#refused, offerKey(jobId, worker));
+    this.#remove(this.#refused.get(jobId), worker);
     this.#add(this.#running, jobId, { worker, credits, until: Number.POSITIVE_INFINITY });
   }
 
   /**
    * The worker no longer has the job. If it may have taken the job, all that is locked counts until a charge or the end of the dispute window. If it
-   * refused, until the offer has run out and the index shows what the worker proved by it.
+   * refused, until the job is over, or the offer has run out and the index shows what the worker proved by it.
    */
   left(jobId: Hex, end: OfferEnd): void {
     const risk = this.#running.get(jobId);
     if (risk === undefined) return;
     this.#remove(this.#running, jobId);
     if (end === "unsent") return;
+    if (end === "taken") {
+      const key = offerKey(jobId, risk.worker);
+      this.#remove(this.#answered, key);
+      this.#add(this.#answered, key, { ...risk, until: Date.now() + this.#disputable * 1000 });
+      return;
+    }
     const { acknowledge, inclusion } = this.#parts.times;
-    const [risks, seconds] =
-      end === "taken" ? [this.#answered, this.#disputable] : [this.#refused, acknowledge + inclusion];
-    const key = offerKey(jobId, risk.worker);
-    this.#remove(risks, key);
-    this.#add(risks, key, { ...risk, until: Date.now() + seconds * 1000 });
+    const offers = this.#refused.get(jobId) ?? new Map<string, Risk>();
+    this.#refused.delete(jobId);
+    this.#refused.set(jobId, offers);
+    this.#add(offers, risk.worker, { ...risk, until: Date.now() + (acknowledge + inclusion) * 1000 });
+  }
+
+  /** The chain shows the end of the job: whoever refused it cannot take it any more. */
+  over(jobId: Hex): void {
+    const offers = this.#refused.get(jobId);
+    for (const worker of offers?.keys() ?? []) this.#remove(offers, worker);
+    this.#refused.delete(jobId);
   }
 
   /** The worker was paid for the job, which was charged so much. */
   charged(jobId: Hex, { signer }: Pick<RegisteredWorker, "signer">, credits: number): void {
+    this.over(jobId);
     const risk = this.#answered.get(offerKey(jobId, signer.toLowerCase()));
     if (risk === undefined) return;
     this.#count(risk.worker, credits - risk.credits);
@@ -166,11 +179,13 @@ export class WorkerCover {
   /** Forgets what nobody can dispute, or take, any more. */
   #release(): void {
     const now = Date.now();
-    for (const risks of [this.#answered, this.#refused]) {
-      for (const [key, { until }] of risks) {
-        if (until > now) break;
-        this.#remove(risks, key);
-      }
+    for (const [key, { until }] of this.#answered) {
+      if (until > now) break;
+      this.#remove(this.#answered, key);
+    }
+    for (const [jobId, offers] of this.#refused) {
+      if (Math.max(...[...offers.values()].map(({ until }) => until)) > now) break;
+      this.over(jobId);
     }
   }
 
@@ -179,10 +194,10 @@ export class WorkerCover {
     this.#count(risk.worker, risk.credits);
   }
 
-  #remove<Key>(risks: Map<Key, Risk>, key: Key): void {
-    const risk = risks.get(key);
+  #remove<Key>(risks: Map<Key, Risk> | undefined, key: Key): void {
+    const risk = risks?.get(key);
     if (risk === undefined) return;
-    risks.delete(key);
+    risks?.delete(key);
     this.#count(risk.worker, -risk.credits);
   }
 

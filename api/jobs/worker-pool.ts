@@ -376,6 +376,7 @@ export class WorkerPool {
   /** The job is over, or its answer was handed out. */
   released(jobId: Hex): void {
     this.#withheld.delete(jobId);
+    this.#parts.cover.over(jobId);
   }
 
   /** Something went wrong with the worker: counted, stored, and followed by what its severity asks for (api/db/incidents.ts). */

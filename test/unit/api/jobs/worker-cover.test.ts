@@ -126,6 +126,25 @@ it("comes back after a refusal once the worker cannot take the job on chain any 
   expect(at.room(newcomer)).toBe(20_000);
 });
 
+it("comes back after a refusal once the job is over, at each worker that refused it", async () => {
+  const at = await over([]);
+  const second = { ...newcomer, signer: `0x${"bb".repeat(20)}` as const };
+  const [job, other] = [newJobId(), newJobId()];
+  for (const [one, worker] of [
+    [job, newcomer],
+    [job, second],
+    [other, newcomer],
+  ] as const) {
+    at.offered(one, worker, 5_000);
+    at.left(one, "refused");
+  }
+  expect([at.room(newcomer), at.room(second)]).toEqual([10_000, 15_000]);
+  at.over(job);
+  expect([at.room(newcomer), at.room(second)]).toEqual([15_000, 20_000]);
+  await vi.advanceTimersByTimeAsync(REFUSED_MS);
+  expect(at.room(newcomer)).toBe(20_000);
+});
+
 it("is there for a job that fills it, as often as the worker has no room for that job", async () => {
   const at = await over([]);
   const single = { ...newcomer, stake: 500_000_000 };
