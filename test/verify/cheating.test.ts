@@ -8,6 +8,7 @@ import { text } from "node:stream/consumers";
 import { type Abi, type Address, encodeEventTopics, type Hex, zeroHash } from "viem";
 import { anvil } from "viem/chains";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { answerHash } from "../../protocol/answer-hash.ts";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import { newJobId, toApiJobId } from "../../protocol/job-id.ts";
 import { compactSignature, escrowDomain, jobMessageTypes } from "../../protocol/messages.ts";
@@ -143,6 +144,19 @@ async function startLyingNode(rpcUrl: string, change: (method: string, log: Log)
   };
   return { url, stop };
 }
+
+/** The escrow keeps no hash of a settlement, so it takes any answer that the worker signed (docs/contracts/limitations.md, 21). */
+it("a dispute that names another answer than the settled one is told by both hashes", async () => {
+  const { jobId, completion } = await p.settle();
+  const other = { ...completion, proofHash: answerHash("another answer") };
+  const signature = await p.sign(workerKey, "Completion", other);
+  await p.send(people.client, p.escrow, "openDispute", [completion.proofHash, other, signature]);
+  const { code, report } = await verifyJson([toApiJobId(jobId), "--rpc", p.chain.rpcUrl, "--escrow", p.escrow.address]);
+  const [job] = report.jobs;
+  expect({ code, failing: failing(job.checks) }).toEqual({ code: 1, failing: ["dispute.hashes"] });
+  const { says } = job.checks.find(({ id }: { id: string }) => id === "dispute.hashes");
+  expect(says).toContain(`JobDisputed.workerHash is ${other.proofHash}, it should be ${completion.proofHash}`);
+});
 
 describe("what cannot be looked at ends with status 2 and says what to do", () => {
   const script = "verify/main.ts";
