@@ -15,8 +15,7 @@ import { call, iso, type Operator, OperatorError, type Output, submit } from "./
 
 /** Rulings as an arbiter names them, in the order of `Ruling` from 1. */
 const RULINGS = ["worker-at-fault", "gateway-at-fault", "rejected"] as const;
-type RulingName = (typeof RULINGS)[number];
-const numberOf = (ruling: RulingName): number => RULINGS.indexOf(ruling) + 1;
+const numberOf = (ruling: (typeof RULINGS)[number]): number => RULINGS.indexOf(ruling) + 1;
 /** Disputes that one transaction rejects: a vote that rules costs up to 106,000 gas, and a transaction may use 16.7 million (EIP-7825). */
 const MOST = 150;
 /** A transaction is mined within this time. One dispute that ends before would void all votes of the batch. */

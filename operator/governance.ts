@@ -2,6 +2,7 @@
 import { Argument, Option } from "@commander-js/extra-typings";
 import { type Address, keccak256, toBytes } from "viem";
 import { toApiJobId } from "../protocol/job-id.ts";
+import { usdgText } from "../protocol/money.ts";
 import { TIERS, tierName } from "../protocol/tiers.ts";
 import { readEvents } from "../scripts/deploy/contracts.ts";
 import { address, type Group, jobId, list, time, units, whole } from "./command.ts";
@@ -266,9 +267,9 @@ async function showTreasury(operator: Operator): Promise<Output> {
   const owed = debts.reduce((sum, debt) => sum + BigInt(debt.units), 0n);
   const text = [
     `treasury ${treasury}`,
-    `  ${units} units of the stablecoin (${Number(units) / 1e6}), ${svc} base units of SVC, fee ${fee / 100} %`,
-    `  owes ${owed} units for ${debts.length} jobs; pays at most ${cap} credits a day, a quarter of it for one operator's jobs`,
-    ...debts.map((debt) => `    ${debt.job_id}  ${debt.units} units to its ${debt.to}`),
+    `  ${usdgText(units)}, ${svc} base units of SVC, fee ${fee / 100} %`,
+    `  owes ${usdgText(owed)} for ${debts.length} jobs; pays at most ${cap} credits a day, a quarter of it for one operator's jobs`,
+    ...debts.map((debt) => `    ${debt.job_id}  ${usdgText(BigInt(debt.units))} to its ${debt.to}`),
   ];
   const held = { stablecoin_units: String(units), svc_units: String(svc) };
   return { text: text.join("\n"), json: { treasury, ...held, fee_bps: fee, compensation_cap: cap, debts } };

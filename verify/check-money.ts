@@ -111,8 +111,7 @@ function checkPayouts(checks: Checks, settled: EscrowEvent<"JobSettled">, contex
 
 function feeInWords(fee: FeePayout | null, own: bigint, treasury: string | null): string {
   const { units = own, settled = [], payout = null } = fee ?? {};
-  const part =
-    settled.length > 1 ? `${usdgText(own)} of ${usdgText(units)} for ${settled.length} jobs` : `${usdgText(own)}`;
+  const part = settled.length > 1 ? `${usdgText(own)} of ${usdgText(units)} for ${settled.length} jobs` : usdgText(own);
   return payout?.deferred
     ? `${part} wait for the treasury ${treasury}: the token refused the transfer`
     : `${part} went to the treasury at ${treasury}`;

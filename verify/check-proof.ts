@@ -1,6 +1,7 @@
 /** What the worker signed, when, and that it held the job; of a settled job or of one that is only proven. */
 
 import { type Address, type Hex, isAddressEqual, sha256 } from "viem";
+import { answerHash } from "../protocol/answer-hash.ts";
 import type { Completion } from "../protocol/messages.ts";
 import { proofDigest } from "../protocol/messages.ts";
 import { charge } from "../protocol/pricing.ts";
@@ -45,7 +46,7 @@ export async function checkProof(checks: Checks, job: Job): Promise<void> {
   );
 }
 
-const HASH_OF_NOTHING = sha256(new Uint8Array());
+const HASH_OF_NOTHING = answerHash("");
 /** Whether a proof is of an answer without any text. */
 export const isEmptyAnswer = (proofHash: Hex | undefined): boolean => proofHash === HASH_OF_NOTHING;
 

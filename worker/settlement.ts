@@ -25,10 +25,10 @@ import {
 import type { Config } from "./config.ts";
 import type { Logger } from "./console.ts";
 import type { Identity } from "./keys.ts";
-import type { CompletionHead, CompletionStore, Papers } from "./store.ts";
+import type { Agreement, CompletionHead, CompletionStore } from "./store.ts";
 
 /** A job that the worker took: running while `head` is null, else finished. */
-export type OpenJob = { papers: Papers; head: CompletionHead | null };
+export type OpenJob = { agreement: Agreement; head: CompletionHead | null };
 /** What the chain shows: the job, this worker's id (0: not registered), its time in Unix seconds, and the deployment's windows. */
 export type Seen = { job: ChainJob; worker: number; now: number; windows: Windows };
 export type Policy = Pick<Config, "selfSettleAfter" | "acknowledgeMargin">;
@@ -53,7 +53,7 @@ export function nextStep(open: OpenJob, seen: Seen, policy: Policy): Step {
   switch (job.status) {
     case ChainStatus.None: {
       // The lock was seen once: the node is behind, or the chain reorganised and the gateway sends the lock again.
-      const end = open.papers.assignment.acknowledgeBy + windows.completion + windows.inclusion;
+      const end = open.agreement.assignment.acknowledgeBy + windows.completion + windows.inclusion;
       if (now < end) return { do: "wait", until: now };
       return { do: "finish", why: "the lock vanished from the chain", loss: finished };
     }
@@ -77,8 +77,8 @@ export function nextStep(open: OpenJob, seen: Seen, policy: Policy): Step {
 }
 
 /** Locked or Acknowledged: the gateway has the first word. Close to a deadline the worker acts by itself. */
-function unsettledStep({ papers, head }: OpenJob, { job, now, windows }: Seen, mine: boolean, policy: Policy): Step {
-  const { attempt, acknowledgeBy } = papers.assignment;
+function unsettledStep({ agreement, head }: OpenJob, { job, now, windows }: Seen, mine: boolean, policy: Policy): Step {
+  const { attempt, acknowledgeBy } = agreement.assignment;
   const finished = head !== null;
   const closes = job.lockedAt + windows.completion + windows.inclusion;
   if (now >= closes) return { do: "finish", why: "nobody settled it in time", loss: finished };
@@ -109,9 +109,9 @@ function proofTime(head: CompletionHead, closes: number, windows: Windows, { sel
 }
 
 /** ABI-encoded call of the escrow for one job. */
-function encodeCall(call: Call, { papers, head }: OpenJob): Hex {
+function encodeCall(call: Call, { agreement, head }: OpenJob): Hex {
   if (call === "acknowledge") {
-    const { assignment, byGateway, byWorker } = papers;
+    const { assignment, byGateway, byWorker } = agreement;
     return escrowCall("acknowledge", [assignment, compactSignature(byGateway), compactSignature(byWorker)]);
   }
   if (head === null) throw new Error(`${call} needs a completion`);
@@ -173,9 +173,9 @@ export class SettlementWatcher {
   }
 
   /** Watches a job that was just taken. `onOver` is called if the chain shows its end while it runs. */
-  track(papers: Papers, onOver: (why: string) => void): void {
-    this.#jobs.set(papers.assignment.jobId, {
-      papers,
+  track(agreement: Agreement, onOver: (why: string) => void): void {
+    this.#jobs.set(agreement.assignment.jobId, {
+      agreement,
       head: null,
       onOver,
       lookAt: performance.now() + this.#settings.settlementPollMs,
@@ -187,8 +187,8 @@ export class SettlementWatcher {
 
   /** The job is finished: its Completion is stored and must get on chain. A look under way goes on with it. */
   completed(head: CompletionHead): void {
-    const { jobId } = head.papers.assignment;
-    if (!this.#jobs.has(jobId)) this.track(head.papers, () => {});
+    const { jobId } = head.agreement.assignment;
+    if (!this.#jobs.has(jobId)) this.track(head.agreement, () => {});
     const watched = this.#jobs.get(jobId) as Watched;
     watched.head = head;
     watched.lookAt = performance.now() + this.#settings.settlementPollMs;
@@ -219,7 +219,7 @@ export class SettlementWatcher {
     if (this.#workerId === 0) this.#workerId = (await payeeId(chain, identity.address, 0)) ?? 0;
     const [windows, sightings] = await Promise.all([
       reader.windows(),
-      reader.sightAll(jobs.map((job) => job.papers.assignment.jobId)),
+      reader.sightAll(jobs.map((job) => job.agreement.assignment.jobId)),
     ]);
     const due: Due[] = [];
     for (const [i, watched] of jobs.entries()) {
@@ -239,7 +239,7 @@ export class SettlementWatcher {
   /** Erases a job that is over, once that has lasted: a reorganisation may take it back. */
   async #finish(watched: Watched, { why, loss }: Extract<Step, { do: "finish" }>): Promise<void> {
     const { log, store } = this.#parts;
-    const { jobId } = watched.papers.assignment;
+    const { jobId } = watched.agreement.assignment;
     if (watched.head === null) {
       this.#jobs.delete(jobId);
       return watched.onOver(`the chain shows the job as ${why}`);
@@ -328,7 +328,7 @@ export class SettlementWatcher {
   }
 }
 
-const jobIdOf = ({ papers }: OpenJob): Hex => papers.assignment.jobId;
+const jobIdOf = ({ agreement }: OpenJob): Hex => agreement.assignment.jobId;
 
 /** The worker's account cannot pay for a transaction. Amounts are in the chain's currency. */
 class NoGas extends Error {

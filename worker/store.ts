@@ -15,8 +15,8 @@ import { COMMAND, ConfigError, type Logger } from "./console.ts";
 const hex = z.custom<Hex>((v) => typeof v === "string" && /^0x[0-9a-f]+$/.test(v), "not hex");
 const address = z.custom<Address>((v) => typeof v === "string" && /^0x[0-9a-fA-F]{40}$/.test(v), "not an address");
 
-/** The signatures under which a job was taken: with them anyone can record the acknowledgement on chain. */
-const papersSchema = z.object({
+/** The assignment of a job that was taken, signed by both sides: with it anyone can record the acknowledgement on chain. */
+const agreementSchema = z.object({
   assignment: assignmentSchema,
   /** The gateway's signing key. */
   gateway: address,
@@ -24,11 +24,11 @@ const papersSchema = z.object({
   /** This worker's Acknowledgement. */
   byWorker: hex,
 });
-export type Papers = z.infer<typeof papersSchema>;
+export type Agreement = z.infer<typeof agreementSchema>;
 
 /** A finished job as it lies on disk until the chain has it. */
 const recordSchema = z.object({
-  papers: papersSchema,
+  agreement: agreementSchema,
   text: z.string(),
   completion: completionSchema,
   signature: hex,
@@ -37,8 +37,10 @@ const recordSchema = z.object({
   finishedAt: z.number(),
 });
 type CompletionRecord = z.infer<typeof recordSchema>;
-/** As it is written: `text` is the encrypted answer, in base64. Version 1 has it as it is. */
-const storedSchema = recordSchema.extend({ version: z.union([z.literal(1), z.literal(2)]) });
+/** As it is written, with the agreement as `papers`: `text` is the encrypted answer, in base64. Version 1 has it as it is. */
+const storedSchema = recordSchema
+  .omit({ agreement: true })
+  .extend({ papers: agreementSchema, version: z.union([z.literal(1), z.literal(2)]) });
 /** The same without the answer: what is kept in memory. */
 export type CompletionHead = Omit<CompletionRecord, "text">;
 
@@ -169,8 +171,12 @@ export class CompletionStore {
   async read(jobId: Hex): Promise<CompletionRecord | null> {
     const stored = await this.#stored(jobId);
     if (stored === null) return null;
-    const { version, text, ...head } = stored;
-    return { ...head, text: version === 1 ? text : this.#cipher.decrypt(Buffer.from(text, "base64"), jobId) };
+    const { version, text, papers: agreement, ...head } = stored;
+    return {
+      ...head,
+      agreement,
+      text: version === 1 ? text : this.#cipher.decrypt(Buffer.from(text, "base64"), jobId),
+    };
   }
 
   async #stored(jobId: Hex): Promise<z.infer<typeof storedSchema> | null> {
@@ -180,7 +186,8 @@ export class CompletionStore {
 
   #sealed(record: CompletionRecord): string {
     const text = this.#cipher.encrypt(record.text, record.completion.jobId).toString("base64");
-    const stored: z.infer<typeof storedSchema> = { ...record, version: 2, text };
+    const { agreement: papers, ...head } = record;
+    const stored: z.infer<typeof storedSchema> = { ...head, papers, version: 2, text };
     return JSON.stringify(stored);
   }
 
@@ -192,8 +199,8 @@ export class CompletionStore {
         // The chain needs no answer: what another key encrypted is settled, too.
         const stored = await this.#stored(jobId);
         if (stored === null) continue;
-        const { text: _, version: __, ...head } = stored;
-        heads.push(head);
+        const { text: _, version: __, papers: agreement, ...head } = stored;
+        heads.push({ ...head, agreement });
       } catch (error) {
         this.#log.warn({ jobId, err: error }, "dropping a stored completion that cannot be read");
         await this.erase(jobId);

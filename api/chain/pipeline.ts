@@ -25,7 +25,7 @@ import { Broadcaster } from "./broadcaster.ts";
 import { affordableGas } from "./offers.ts";
 import { HAS_DEADLINE, isLock, type MinedBatch, type Operation, type Outcome, readReceipt } from "./operations.ts";
 import { type OutboxRow, type Variant, VOID } from "./outbox.ts";
-import { BatchLimit, Gathering, MAX_IN_FLIGHT, OperationQueue, Pacer, type Pending } from "./queue.ts";
+import { BatchLimit, BatchTiming, MAX_IN_FLIGHT, OperationQueue, Pacer, type Pending } from "./queue.ts";
 import { KEEP_BLOCKS, ReorgWatch } from "./reorg-watch.ts";
 import type { Rpc } from "./rpc.ts";
 import { firstOffer, type Sending, type SigningContext, settleNonce, signVariant } from "./transaction.ts";
@@ -78,7 +78,7 @@ type Block = { number: number; hash: Hex };
 
 type Options = { batchGas: bigint; sendsPerSecond: number };
 
-/** Group commit onto the chain: `Gathering` says when a batch leaves. */
+/** Group commit onto the chain: `BatchTiming` says when a batch leaves. */
 export class Pipeline {
   readonly #context: SigningContext;
   readonly #sending: Sending;
@@ -88,7 +88,7 @@ export class Pipeline {
   readonly #leftOver = new Map<number, LeftOver>();
   readonly #queue = new OperationQueue<Waiting>();
   readonly #pacer: Pacer;
-  readonly #gathering = new Gathering();
+  readonly #timing = new BatchTiming();
   readonly #reorgs: ReorgWatch;
   readonly #observers: BatchObserver[] = [];
   /** When each transaction that is not mined yet was recorded or taken up, by nonce, `performance.now()`. */
@@ -221,7 +221,7 @@ export class Pipeline {
     if (this.#inFlight.size >= MAX_IN_FLIGHT) return;
     const queuedMs = this.#queue.age(Date.now());
     const wait =
-      this.#gathering.wait({ inFlight: this.#inFlight.size, oldestMs: this.oldestMs, queuedMs }) || this.#pacer.take();
+      this.#timing.wait({ inFlight: this.#inFlight.size, oldestMs: this.oldestMs, queuedMs }) || this.#pacer.take();
     if (wait > 0) return this.#later(wait);
     this.#signing = true;
     this.#sendNext(this.#nextNonce).then(
@@ -299,7 +299,7 @@ export class Pipeline {
   async #sendBatch(nonce: number): Promise<void> {
     const { bounds, head } = this.#context;
     const items = this.#queue.take(affordableGas(this.#batchLimit.gas, head.block.baseFee, bounds));
-    this.#gathering.left(items.length);
+    this.#timing.sent(items.length);
     const operations = items.map((item) => item.operation);
     // A batch that ran out of gas as a whole is repeated with more.
     const offer = firstOffer(this.#context, operations, Math.max(...items.map((item) => item.tries)));
@@ -357,7 +357,7 @@ export class Pipeline {
     const since = performance.now();
     this.#inFlight.set(row.nonce, since);
     while (!(await this.#tryFinish(row, waiters))) await sleep(UNREAD_MS);
-    this.#gathering.observe(performance.now() - since);
+    this.#timing.observe(performance.now() - since);
     this.#inFlight.delete(row.nonce);
     this.#pump();
   }

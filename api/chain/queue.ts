@@ -128,10 +128,10 @@ type Traffic = { inFlight: number; oldestMs: number; queuedMs: number };
  * - A block costs node, index, database and gateway ten times what an operation does. So the next batch waits by the size of the last one.
  *   The operations of a client alone come one by one, and are not spaced.
  */
-export class Gathering {
+export class BatchTiming {
   #confirmationMs = 0;
   #spacingMs = 0;
-  #leftAt = Number.NEGATIVE_INFINITY;
+  #sentAt = Number.NEGATIVE_INFINITY;
 
   /** A transaction was mined so long after it was recorded. */
   observe(confirmationMs: number): void {
@@ -142,9 +142,9 @@ export class Gathering {
   }
 
   /** A batch of so many operations leaves. */
-  left(items: number, now = performance.now()): void {
+  sent(items: number, now = performance.now()): void {
     this.#spacingMs = items > 1 ? Math.min(LONGEST_SPACING_MS, items * SPACING_PER_ITEM_MS) : 0;
-    this.#leftAt = now;
+    this.#sentAt = now;
   }
 
   /** Milliseconds until the next batch may leave; 0 for at once. */
@@ -154,7 +154,7 @@ export class Gathering {
       0,
       inFlight > 0 ? SHORTEST_MS - oldestMs : 0,
       inFlight >= AT_ONCE ? share - queuedMs : 0,
-      this.#leftAt + this.#spacingMs - now,
+      this.#sentAt + this.#spacingMs - now,
     );
   }
 }

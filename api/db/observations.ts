@@ -1,6 +1,6 @@
 /** What gateways see of models and workers: whether they can be asked, how fast and how well they answer. Counted in memory, kept by hour and day. */
 import type pg from "pg";
-import { paced, type Reader } from "./pool.ts";
+import { type Reader, sharedRead } from "./pool.ts";
 
 /** Sums of one model and worker; see the table's columns (migrations/0009_observation.sql). */
 export type Sums = {
@@ -177,7 +177,7 @@ export async function observedOfWorker(
 
 /** All models of the last 24 hours, by number: as clients met them, with the speed of all their workers. One read for all callers. */
 export const observedModels = (reader: Reader): (() => Promise<Map<number, Observed>>) =>
-  paced(async () => {
+  sharedRead(async () => {
     const { rows } = await reader.query<Sums & { model: number; isAny: boolean }>({
       name: "observed-models",
       text: `SELECT model, worker = '' AS "isAny", ${SUMS} FROM observation

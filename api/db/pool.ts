@@ -102,7 +102,7 @@ export function incarnationName({ chainId, startBlockHash, contracts }: Incarnat
 const longPause = (tookMs: number): number => Math.min(60_000, Math.max(3_000, 20 * tookMs));
 
 /** Answers everybody with one read. The next one begins after a pause that follows from how long the last one took. */
-export function paced<T>(readNow: () => Promise<T>, now = Date.now, pauseAfter = longPause): () => Promise<T> {
+export function sharedRead<T>(readNow: () => Promise<T>, now = Date.now, pauseAfter = longPause): () => Promise<T> {
   let last: { until: number; found: Promise<T> } | undefined;
   return () => {
     if (last !== undefined && now() < last.until) return last.found;

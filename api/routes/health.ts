@@ -1,7 +1,7 @@
 import { type RequestHandler, Router } from "express";
 import { sleep } from "../../shared/sleep.ts";
 import { CHAIN_SILENT_MS } from "../chain/rpc.ts";
-import { paced } from "../db/pool.ts";
+import { sharedRead } from "../db/pool.ts";
 import type { Gateway } from "../gateway.ts";
 import { burstLimit, operatorsOnly } from "./limits.ts";
 
@@ -20,7 +20,7 @@ export function healthRoutes(gateway: Gateway): Router {
 
   // The route is open to everybody.
   const look = () => answers(gateway.pool.query("SELECT 1"));
-  const database = paced(
+  const database = sharedRead(
     look,
     () => performance.now(),
     () => SHARED_MS,

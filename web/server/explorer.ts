@@ -13,7 +13,7 @@ import {
   listWorkers,
 } from "../../api/db/index-reads.ts";
 import { findJob } from "../../api/db/jobs.ts";
-import { paced, type Reader } from "../../api/db/pool.ts";
+import { type Reader, sharedRead } from "../../api/db/pool.ts";
 import { ApiError, quoted, WebError } from "../../api/errors.ts";
 import { whyUncharged } from "../../api/jobs/job-reader.ts";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
@@ -64,8 +64,8 @@ const KEPT_BYTES = 16 * 1024 * 1024;
 export function explorerRoutes({ rpc, head, reader, contracts }: Parts): Router {
   const ours = new Set(Object.values(contracts).map((address) => address.toLowerCase()));
   const escrow = contracts["InferenceEscrow"] as Address;
-  const workersKnown = paced(() => listWorkers(reader));
-  const operatorsKnown = paced(() => listOperators(reader));
+  const workersKnown = sharedRead(() => listWorkers(reader));
+  const operatorsKnown = sharedRead(() => listOperators(reader));
   const readTransaction = (hash: Hex, withInput = false) => transactionOf(rpc, hash, { ours, escrow, withInput });
   const transactions = new AnswerCache<{ status: string }>({
     keptMs: ({ status }) => (status === "pending" ? 0 : MINED_MS),
@@ -197,7 +197,7 @@ export function explorerRoutes({ rpc, head, reader, contracts }: Parts): Router 
     } satisfies contract.ChainAddress);
   };
 
-  const readLatest = paced(async () => {
+  const readLatest = sharedRead(async () => {
     const events = await listLatestEvents(reader, { limit: LATEST_EVENTS });
     const ids = [...new Set(events.flatMap(({ jobId }) => jobId ?? []))].slice(0, LATEST_JOBS);
     return {

@@ -2,7 +2,7 @@
 
 import { getHead, read } from "../../api/db/index-reads.ts";
 import { view } from "../../api/db/index-rows.ts";
-import { paced, type Reader } from "../../api/db/pool.ts";
+import { type Reader, sharedRead } from "../../api/db/pool.ts";
 import { JOB_STATES } from "../../protocol/job-status.ts";
 
 /** Jobs that one operator locked for one model within ten minutes, and that one worker has, or none. */
@@ -33,7 +33,7 @@ const DAY_SECONDS = 86_400;
 export function networkDay(reader: Reader, now: () => number = Date.now): () => Promise<DayRow[]> {
   let kept: DayRow[] = [];
   let from = 0;
-  return paced(async () => {
+  return sharedRead(async () => {
     const oldest = Math.ceil((now() / 1000 - DAY_SECONDS) / BUCKET_SECONDS);
     const begin = Math.max(from, oldest);
     // First, so that no row is missing before the block that it names.
@@ -91,7 +91,7 @@ type EarnedRow = { worker: string; day: number; over: boolean; units: number };
 export function earningsByWorker(reader: Reader, now: () => number = Date.now): () => Promise<Map<string, Earned>> {
   let kept: EarnedRow[] = [];
   let from = 0;
-  return paced(async () => {
+  return sharedRead(async () => {
     const week = Math.floor(now() / 1000 / DAY_SECONDS) - 6;
     // First, so that nothing before it can change after the next read.
     const until = Math.max(from, await oldestOpen(reader));

@@ -22,7 +22,7 @@ import {
   observedOfModel,
   observedOfWorker,
 } from "../../api/db/observations.ts";
-import { paced, type Reader } from "../../api/db/pool.ts";
+import { type Reader, sharedRead } from "../../api/db/pool.ts";
 import { ApiError, quoted, WebError } from "../../api/errors.ts";
 import { isoTime } from "../../api/jobs/job-reader.ts";
 import type { WorkerPool } from "../../api/jobs/worker-pool.ts";
@@ -67,9 +67,9 @@ const NOTHING: DayTotal = { jobs: 0, settled: 0, failed: 0, credits: 0, units: 0
 export function networkRoutes(reader: Reader, pool: WorkerPool, operator: number): Router {
   const day = networkDay(reader);
   const earnings = earningsByWorker(reader);
-  const failures = paced(() => countFailedJobs(reader));
-  const total = paced(() => chargedEver(reader));
-  const latest = paced(() => listJobsOfOperator(reader, operator, LATEST));
+  const failures = sharedRead(() => countFailedJobs(reader));
+  const total = sharedRead(() => chargedEver(reader));
+  const latest = sharedRead(() => listJobsOfOperator(reader, operator, LATEST));
 
   const seenModels = observedModels(reader);
   const charts = new AnswerCache<object>({ keptMs: () => CHARTS_MS, bytes: CHARTS_BYTES });

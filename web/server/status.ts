@@ -2,7 +2,7 @@
 import type { RequestHandler } from "express";
 import { getHead, ifIndexed } from "../../api/db/index-reads.ts";
 import { observedModels } from "../../api/db/observations.ts";
-import { paced } from "../../api/db/pool.ts";
+import { sharedRead } from "../../api/db/pool.ts";
 import type { Gateway } from "../../api/gateway.ts";
 import { gatewayChecks } from "../../api/routes/health.ts";
 import type * as contract from "../contract.ts";
@@ -21,7 +21,7 @@ type Part = contract.Status["parts"][number];
 export function statusRoute(gateway: Gateway): RequestHandler {
   const { pool, head, directory, workers } = gateway;
   const seen = observedModels(pool);
-  const look = paced(
+  const look = sharedRead(
     async (): Promise<contract.Status> => {
       const [indexed, observed] = await Promise.all([
         ifIndexed(getHead(pool), null).catch(() => undefined),

@@ -24,7 +24,7 @@ import type { Logger } from "../console.ts";
 import type { Identity } from "../keys.ts";
 import { type EventStream, Refusal } from "../reply.ts";
 import type { SettlementWatcher } from "../settlement.ts";
-import type { CompletionStore, Papers } from "../store.ts";
+import type { Agreement, CompletionStore } from "../store.ts";
 import { type Answer, type Ends, emptyAnswer, type Generated, Generation, JobError, type Send } from "./answer.ts";
 import { AssignmentChecks, CLOCK_SKEW, type Gateway } from "./checks.ts";
 import { Slots } from "./slots.ts";
@@ -137,8 +137,8 @@ export class JobRunner {
     }
     const record = await this.#parts.store.read(assignment.jobId);
     if (record === null) throw new Refusal(RefusalCode.NoOutput, "no answer of this job is stored here");
-    const { papers } = record;
-    if ((await this.#checks.operatorOf(papers.gateway)) !== gateway.operator) {
+    const { agreement } = record;
+    if ((await this.#checks.operatorOf(agreement.gateway)) !== gateway.operator) {
       throw new Refusal(RefusalCode.NotAssigned, "the job was dispatched by another operator");
     }
     return {
@@ -146,7 +146,7 @@ export class JobRunner {
       completion: record.completion,
       signature: record.signature,
       finish_reason: record.finishReason,
-      acknowledgement: { attempt: papers.assignment.attempt, signature: papers.byWorker },
+      acknowledgement: { attempt: agreement.assignment.attempt, signature: agreement.byWorker },
     };
   }
 
@@ -222,13 +222,13 @@ export class JobRunner {
     const started = performance.now();
     // The model server works while the chain is asked about the lock.
     let generation = run.begin();
-    let papers: Papers;
+    let agreement: Agreement;
     let seen: Sighting;
     try {
       seen = await this.#checks.locked(dispatch, gateway);
       generation = await this.#begun(run, generation);
       if (stream.left.aborted) throw new Refusal(RefusalCode.Busy, "the gateway left before the job was taken");
-      papers = await this.#acknowledge(dispatch, gateway);
+      agreement = await this.#acknowledge(dispatch, gateway);
     } catch (error) {
       abort.abort();
       await generation.cancel();
@@ -236,14 +236,14 @@ export class JobRunner {
     }
     const checkMs = Math.round(performance.now() - started);
     log.info({ gateway: gateway.address, operator: gateway.operator, checkMs }, "job taken");
-    stream.acknowledged(papers.byWorker);
+    stream.acknowledged(agreement.byWorker);
     try {
-      await this.#answer(run, generation, papers, seen);
+      await this.#answer(run, generation, agreement, seen);
       return true;
     } catch (error) {
       abort.abort();
       await generation.cancel();
-      this.#parts.watcher.forget(papers.assignment.jobId);
+      this.#parts.watcher.forget(agreement.assignment.jobId);
       const reason = asJobError(abort.signal.reason instanceof JobError ? abort.signal.reason : error);
       markFailed(reason.code);
       log.warn({ code: reason.code, err: error }, "job ended without a completion");
@@ -307,7 +307,7 @@ export class JobRunner {
   }
 
   /** Takes the job: the mark that it is taken is written before the acknowledgement leaves. */
-  async #acknowledge({ assignment, signature }: Dispatch, gateway: Gateway): Promise<Papers> {
+  async #acknowledge({ assignment, signature }: Dispatch, gateway: Gateway): Promise<Agreement> {
     const { identity, store } = this.#parts;
     const { jobId, attempt } = assignment;
     const [taken, byWorker] = await Promise.all([store.take(jobId), identity.signAcknowledgement(jobId, attempt)]);
@@ -316,19 +316,19 @@ export class JobRunner {
   }
 
   /** Streams the answer and signs it. The Completion's signature leaves this process only after it is on the disk. */
-  async #answer(run: Run, generation: Generation, papers: Papers, seen: Sighting): Promise<void> {
+  async #answer(run: Run, generation: Generation, agreement: Agreement, seen: Sighting): Promise<void> {
     const { dispatch, stream, abort, log } = run;
     const { identity, reader, store, watcher } = this.#parts;
-    const { jobId } = papers.assignment;
+    const { jobId } = agreement.assignment;
     const started = performance.now();
     const clock = new ChainClock(seen);
     const { completion: seconds } = await reader.windows();
     const closes = seen.job.lockedAt + seconds;
     // When the chain shows that nobody will pay for the job, the work stops.
-    watcher.track(papers, (why) => abort.abort(new JobError(JobErrorCode.Superseded, why)));
+    watcher.track(agreement, (why) => abort.abort(new JobError(JobErrorCode.Superseded, why)));
     const after = (time: number, act: () => void) => setTimeout(act, Math.max(0, (time - clock.now()) * 1000));
     const [cut, end] = [new AbortController(), new AbortController()];
-    this.#answering.set(jobId, { gateway: papers.gateway, end });
+    this.#answering.set(jobId, { gateway: agreement.gateway, end });
     const timers = [
       after(closes - finishMargin(seconds), () => cut.abort()),
       after(closes, () => abort.abort(tooLate())),
@@ -350,7 +350,7 @@ export class JobRunner {
       if (Math.max(finishedAt, completedAt) >= closes) throw tooLate();
       const completion = { jobId, proofHash: answer.digest(), ...usage, completedAt };
       const signature = await identity.signCompletion(completion);
-      const head = { version: 1, papers, completion, signature, finishReason, finishedAt } as const;
+      const head = { agreement, completion, signature, finishReason, finishedAt } as const;
       await store.save({ ...head, text: answer.text() });
       watcher.completed(head);
       stream.completed({ completion, signature, finish_reason: finishReason });

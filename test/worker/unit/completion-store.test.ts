@@ -15,7 +15,7 @@ const jobId = (n: number): Hex => `0x${n.toString(16).padStart(32, "0")}`;
 const jobOf = (milliseconds: number): Hex => newJobId(milliseconds);
 const hash: Hex = `0x${"ab".repeat(32)}`;
 const record = (n: number, text: string) => ({
-  papers: {
+  agreement: {
     assignment: { jobId: jobId(n), worker: `0x${"11".repeat(20)}` as const, attempt: 1, acknowledgeBy: 5 },
     gateway: `0x${"22".repeat(20)}` as const,
     byGateway: `0x${"aa".repeat(65)}` as const,

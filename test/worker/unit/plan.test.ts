@@ -29,15 +29,15 @@ const JOB: ChainJob = {
   status: ChainStatus.Locked,
 };
 const address = "0x5FbDB2315678afecb367f032d93F642f64180aa3" as const;
-const papers = {
+const agreement = {
   assignment: { jobId: `0x${"0a".repeat(16)}`, worker: address, attempt: 2, acknowledgeBy: LOCKED_AT + 40 },
   gateway: address,
   byGateway: "0x",
   byWorker: "0x",
 } as const;
-const running: OpenJob = { papers, head: null };
+const running: OpenJob = { agreement, head: null };
 const completion = {
-  jobId: papers.assignment.jobId,
+  jobId: agreement.assignment.jobId,
   proofHash: "0x",
   promptTokens: 1,
   completionTokens: 1,
@@ -45,13 +45,13 @@ const completion = {
 } as const;
 const head = {
   version: 1,
-  papers,
+  agreement,
   completion,
   signature: "0x",
   finishReason: "stop",
   finishedAt: LOCKED_AT + 10,
 } as const;
-const finished: OpenJob = { papers, head };
+const finished: OpenJob = { agreement, head };
 const mine = { ...JOB, status: ChainStatus.Acknowledged, worker: ME, attempt: 2 };
 
 const step = (open: OpenJob, job: Partial<ChainJob>, after: number, selfSettleAfter: number | null = null) => {

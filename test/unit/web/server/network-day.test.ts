@@ -1,6 +1,6 @@
 /** The numbers of a day and of all time are open to everybody: asking for them must not cost a scan of the jobs each time. */
 import { expect, it } from "vitest";
-import { paced } from "../../../../api/db/pool.ts";
+import { sharedRead } from "../../../../api/db/pool.ts";
 import { type DayRow, earningsByWorker, networkDay } from "../../../../web/server/network-day.ts";
 
 const HOUR = 3_600;
@@ -76,7 +76,7 @@ it("forgets what is older than a day", async () => {
   expect(await later(23 * HOUR)).toBe(0);
 });
 
-/** A paced read that takes a second of the test's clock, and how often it was made. */
+/** A shared read that takes a second of the test's clock, and how often it was made. */
 function slowly(fails = false) {
   const clock = { now: 0, reads: 0 };
   const read = async () => {
@@ -85,7 +85,7 @@ function slowly(fails = false) {
     if (fails) throw new Error("no index");
     return clock.reads;
   };
-  return { clock, ask: paced(read, () => clock.now) };
+  return { clock, ask: sharedRead(read, () => clock.now) };
 }
 
 it("answers all who ask with one read, and pauses 20 times as long as it took", async () => {

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { AT_ONCE, Gathering, MAX_IN_FLIGHT } from "../../../../api/chain/queue.ts";
+import { AT_ONCE, BatchTiming, MAX_IN_FLIGHT } from "../../../../api/chain/queue.ts";
 
 /** How long an operation that was just queued gathers while `AT_ONCE` transactions are in flight, after these confirmation times. */
 const gathered = (...confirmations: number[]): number => {
-  const gathering = new Gathering();
-  for (const ms of confirmations) gathering.observe(ms);
-  return gathering.wait({ inFlight: AT_ONCE, oldestMs: 10_000, queuedMs: 0 });
+  const timing = new BatchTiming();
+  for (const ms of confirmations) timing.observe(ms);
+  return timing.wait({ inFlight: AT_ONCE, oldestMs: 10_000, queuedMs: 0 });
 };
 
 describe("how long operations gather", () => {
@@ -30,10 +30,10 @@ describe("how long operations gather", () => {
   });
 
   it("is zero until the only transaction in flight is 20 ms old", () => {
-    const gathering = new Gathering();
-    expect(gathering.wait({ inFlight: 0, oldestMs: 0, queuedMs: 0 })).toBe(0);
-    expect(gathering.wait({ inFlight: 1, oldestMs: 19, queuedMs: 0 })).toBe(1);
-    expect(gathering.wait({ inFlight: 1, oldestMs: 20, queuedMs: 0 })).toBe(0);
+    const timing = new BatchTiming();
+    expect(timing.wait({ inFlight: 0, oldestMs: 0, queuedMs: 0 })).toBe(0);
+    expect(timing.wait({ inFlight: 1, oldestMs: 19, queuedMs: 0 })).toBe(1);
+    expect(timing.wait({ inFlight: 1, oldestMs: 20, queuedMs: 0 })).toBe(0);
   });
 
   it.each([
@@ -43,10 +43,10 @@ describe("how long operations gather", () => {
     [10, 50],
     [128, 50],
   ])("spaces batches by the size of the last one: %i operations, %i ms", (items, ms) => {
-    const gathering = new Gathering();
-    gathering.left(items, 1_000);
+    const timing = new BatchTiming();
+    timing.sent(items, 1_000);
     const idle = { inFlight: 0, oldestMs: 0, queuedMs: 0 };
-    expect(gathering.wait(idle, 1_000)).toBe(ms);
-    expect(gathering.wait(idle, 1_000 + ms)).toBe(0);
+    expect(timing.wait(idle, 1_000)).toBe(ms);
+    expect(timing.wait(idle, 1_000 + ms)).toBe(0);
   });
 });
