@@ -74,7 +74,8 @@ it("hides answers without the key, and settles what another key wrote", async ()
 it("reads what a worker before version 2 wrote", async () => {
   await store.close();
   const db = new ClassicLevel<string, string>(join(folder, "jobs"));
-  await db.put(`completion/${jobId(1)}`, JSON.stringify({ ...record(1, "plain"), version: 1 }));
+  const { agreement: papers, ...head } = record(1, "plain");
+  await db.put(`completion/${jobId(1)}`, JSON.stringify({ ...head, papers, version: 1 }));
   await db.close();
   store = await CompletionStore.open(folder, { cipher, log });
   expect(await store.read(jobId(1))).toEqual(record(1, "plain"));

@@ -48,7 +48,8 @@ it.each<[Status["status"], string, State]>([
   ["degraded", "the index is being built", { indexed: null }],
   ["degraded", "a model has no worker", { hosts: [0, 1] }],
   ["down", "no model has a worker", { hosts: [0, 0] }],
-  ["down", "the chain's node is silent", { silentMs: 5_000 }],
+  ["ok", "the chain's node has been silent for five seconds", { silentMs: 5_000 }],
+  ["down", "the chain's node has been silent for longer", { silentMs: 5_001 }],
   ["down", "the gateway is stopping", { accepting: false }],
   ["down", "the database does not answer", { database: "fails" }],
 ])("is %s where %s; only a service that is down answers 503", async (status, _, state) => {
