@@ -22,7 +22,7 @@ import { answerHash } from "../../protocol/answer-hash.ts";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import { compactSignature, escrowDomain, jobMessageTypes } from "../../protocol/messages.ts";
 import { rpc } from "../../scripts/dev/chain.ts";
-import { OPERATOR, provideCredits } from "../../scripts/dev/wallets.ts";
+import { GATEWAY, OPERATOR, provideCredits } from "../../scripts/dev/wallets.ts";
 import { chat, eventually } from "../support/api-client.ts";
 import { type ChainReader, chainReader } from "../support/chain-reader.ts";
 import { Client, openStore } from "../support/client.ts";
@@ -303,7 +303,11 @@ describe("a dispute", () => {
   });
 
   it("that nobody ruled in time is ended by anybody", async () => {
-    const chain = createTestClient({ mode: "anvil", transport: http(stack.info.rpc_url) });
+    const chain = createTestClient({ mode: "anvil", transport: http(stack.info.rpc_url) }).extend(publicActions);
+    // The gateway ends such a dispute, too, but not without gas.
+    const { address } = GATEWAY;
+    const gas = await chain.getBalance({ address });
+    await chain.setBalance({ address, value: 0n });
     await chain.increaseTime({ seconds: DAY });
     await chain.mine({ blocks: 1 });
     const account = privateKeyToAccount(generatePrivateKey());
@@ -314,6 +318,7 @@ describe("a dispute", () => {
     await visitor.press("End the dispute");
     await visitor.sees("The dispute has ended");
     await visitor.page.locator(".badge", { hasText: "Expired without a ruling" }).waitFor();
+    await chain.setBalance({ address, value: gas });
   });
 });
 

@@ -65,7 +65,7 @@ export class Visitor {
     try {
       await step;
     } catch (error) {
-      const shown = await this.page.locator("body").innerText();
+      const shown = await this.page.locator("main").textContent();
       throw new Error(`${String(error)}\n${this.page.url()} shows:\n${shown}`, { cause: error });
     }
   }
