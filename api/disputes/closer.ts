@@ -4,7 +4,6 @@
  */
 import { type Address, erc20Abi, type Hex } from "viem";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
-import { toApiJobId } from "../../protocol/job-id.ts";
 import { type Repeated, repeat } from "../../shared/repeat.ts";
 import { collectDebtOperation, expireOperation, type Operation } from "../chain/operations.ts";
 import { type Rpc, RpcError } from "../chain/rpc.ts";
@@ -108,7 +107,7 @@ export class DisputeCloser {
   /** Sends a call that the chain would take now, and waits for it; false if it would not, or did not. */
   async #send(operation: Operation, done: string): Promise<boolean> {
     const { rpc, jobs } = this.#parts;
-    const log = jobs.logger.child({ jobId: toApiJobId(operation.jobId), kind: operation.kind });
+    const log = jobs.logger.child({ jobId: operation.jobId, kind: operation.kind });
     const call = { from: jobs.account.address, to: jobs.escrow, data: operation.data };
     try {
       await rpc.request("eth_call", [call, "latest"]);

@@ -2,7 +2,6 @@
 import { type Address, type ContractFunctionReturnType, type Hex, parseEventLogs } from "viem";
 import { type Delivery, deliveryTypes, type SignedDelivery } from "../../protocol/delivery.ts";
 import { inferenceEscrowAbi, workerRegistryAbi } from "../../protocol/generated/abi.ts";
-import { toApiJobId } from "../../protocol/job-id.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
 import { type Completion, compactSignature, escrowDomain, proofDigest } from "../../protocol/messages.ts";
 import { decodePayee, decodeUsageWord } from "../../protocol/words.ts";
@@ -204,7 +203,7 @@ export class Decider {
     { job, stored, others }: Disputable & { others: number },
   ): Promise<Decision | null> {
     const { pipeline, rows, head, operator, logger } = this.#context.jobs;
-    const log = logger.child({ jobId: toApiJobId(jobId), wallet });
+    const log = logger.child({ jobId, wallet });
     const deadline = job.lockedAt + job.deadline;
     if (head.time >= deadline) return refused("closed_on_chain");
     const hindrance = await this.#hindrance(jobId, wallet, { job, others });
@@ -255,7 +254,7 @@ export class Decider {
     const bond = Math.min(charge, most);
     if (reserve >= bond) return null;
     this.#context.jobs.logger.error(
-      { jobId: toApiJobId(jobId), operator, reserve, bond },
+      { jobId, operator, reserve, bond },
       "a dispute cannot be opened: the operator's reserve does not cover its bond; add to it (fundReserve)",
     );
     return "reserve_too_small";

@@ -198,7 +198,7 @@ export class DisputeDesk {
         if (this.#busy.has(keyOf(request))) continue;
         this.#process(request).catch((error) =>
           jobs.logger.warn(
-            { err: error, jobId: toApiJobId(request.jobId) },
+            { err: error, jobId: request.jobId },
             "a recorded dispute could not be decided yet; the next sweep tries again",
           ),
         );

@@ -181,7 +181,7 @@ async function endAtWorker(
     await context.client.endJob(worker.endpoint, { assignment, signature, access }, over);
   } catch (error) {
     if (over.aborted) return; // The answer ended first.
-    const log = context.logger.child({ jobId: toApiJobId(jobId), worker: worker.signer });
+    const log = context.logger.child({ jobId, worker: worker.signer });
     log.info({ err: error }, "a worker did not end an answer that nobody waits for: it is charged as it ends");
   }
 }
@@ -264,7 +264,7 @@ class AcknowledgementRelay {
     const acknowledged = this.#byWorker !== undefined;
     store
       .taken({ jobId, worker, attempt, acknowledged })
-      .catch((error) => logger.warn({ err: error, jobId: toApiJobId(jobId), acknowledged }, "an offer was not noted"));
+      .catch((error) => logger.warn({ err: error, jobId, acknowledged }, "an offer was not noted"));
   }
 
   firstToken(): void {

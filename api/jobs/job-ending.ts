@@ -386,7 +386,7 @@ export class JobEnding {
   }
 
   #log(jobId: Hex): Logger {
-    return this.#parts.logger.child({ jobId: toApiJobId(jobId) });
+    return this.#parts.logger.child({ jobId });
   }
 }
 

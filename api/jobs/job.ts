@@ -134,7 +134,7 @@ export class JobRun {
       .returned(this.input.jobId)
       .catch((error) =>
         logger.warn(
-          { err: error, jobId: toApiJobId(this.input.jobId) },
+          { err: error, jobId: this.input.jobId },
           "a client's return was not noted: after a kill its job is charged",
         ),
       );
@@ -159,12 +159,11 @@ export class JobRun {
       await store.retry(
         until,
         () => store.left({ jobId, ...sent }),
-        (error) =>
-          logger.warn({ err: error, jobId: toApiJobId(jobId) }, "a client's leave was not noted; trying again"),
+        (error) => logger.warn({ err: error, jobId }, "a client's leave was not noted; trying again"),
       );
     } catch (error) {
       // Without a lock there is nothing to charge; a job that another gateway claimed is that gateway's.
-      logger.debug({ err: error, jobId: toApiJobId(jobId) }, "a client's leave was not noted");
+      logger.debug({ err: error, jobId }, "a client's leave was not noted");
     }
   }
 
@@ -175,10 +174,7 @@ export class JobRun {
     try {
       if ((await abandoned.close(jobId)) && this.#clients === 0) this.#unwanted.abort();
     } catch (error) {
-      logger.warn(
-        { err: error, jobId: toApiJobId(jobId) },
-        "it is not known whether somebody waits: the answer runs to its end",
-      );
+      logger.warn({ err: error, jobId }, "it is not known whether somebody waits: the answer runs to its end");
     }
   }
 
@@ -258,7 +254,7 @@ export class JobRun {
       const isFailure = INCIDENTS[incidentCode(code)].severity === "failure";
       if (isFailure) failures.push({ code, test: workers.test(worker, model) });
       if (signal.aborted) break;
-      const log = logger.child({ jobId: toApiJobId(jobId), worker: worker.signer, attempt });
+      const log = logger.child({ jobId, worker: worker.signer, attempt });
       const level = code === RefusalCode.Busy ? "debug" : "warn";
       log[level]({ code }, `attempt failed: ${result.failure.message}`);
       // The job waits in front of all requests; nothing is the matter with either.
@@ -335,7 +331,7 @@ export class JobRun {
     try {
       return await isClosedToWorkers(jobId);
     } catch (error) {
-      logger.info({ err: error, jobId: toApiJobId(jobId) }, "a job was not found on chain; it is offered again");
+      logger.info({ err: error, jobId }, "a job was not found on chain; it is offered again");
       return false;
     }
   }
@@ -351,7 +347,7 @@ export class JobRun {
     await store.retry(
       (lock.lockedAt + times.completion) * 1000,
       () => store.taken({ jobId, worker, attempt, acknowledged: false }),
-      (error) => logger.error({ err: error, jobId: toApiJobId(jobId) }, "an attempt could not be noted; trying again"),
+      (error) => logger.error({ err: error, jobId }, "an attempt could not be noted; trying again"),
     );
   }
 
@@ -434,6 +430,6 @@ export class JobRun {
   }
 
   get #log(): Logger {
-    return this.#context.logger.child({ jobId: toApiJobId(this.input.jobId) });
+    return this.#context.logger.child({ jobId: this.input.jobId });
   }
 }

@@ -151,7 +151,7 @@ async function noteRefusedLock(
 
 /** The client has its 503 already: a lock that still comes through must not keep its credits. */
 function undoLateLock(context: JobContext, input: JobInput, mined: Promise<Outcome>): void {
-  const log = context.logger.child({ jobId: toApiJobId(input.jobId) });
+  const log = context.logger.child({ jobId: input.jobId });
   const refusal = { reason: "cancelled", why: "the lock was mined too late" } as const;
   mined
     .then(async (outcome) => {

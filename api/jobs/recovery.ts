@@ -5,7 +5,6 @@
 
 import { type Address, type Hex, isAddressEqual } from "viem";
 import { inferenceEscrowAbi, workerRegistryAbi } from "../../protocol/generated/abi.ts";
-import { toApiJobId } from "../../protocol/job-id.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
 import { sleep } from "../../shared/sleep.ts";
 import type { JobSighting, JobSightings } from "../chain/job-sightings.ts";
@@ -105,7 +104,7 @@ export class Recovery {
     try {
       await work();
     } catch (error) {
-      this.#context.logger.warn({ err: error, jobId: toApiJobId(jobId) }, "a job could not be ended yet");
+      this.#context.logger.warn({ err: error, jobId }, "a job could not be ended yet");
     } finally {
       this.#busy.delete(jobId);
     }
@@ -165,7 +164,7 @@ export class Recovery {
     const lockedBefore = head.time - times.completion - 2 * times.inclusion;
     const overdue = await listOverdueJobs(this.#parts.index, operator.id, lockedBefore);
     const refundOne = async (jobId: Hex): Promise<void> => {
-      logger.warn({ jobId: toApiJobId(jobId) }, "no gateway ended this job: its credits are returned");
+      logger.warn({ jobId }, "no gateway ended this job: its credits are returned");
       const outcome = await ending.refundOverdue(jobId);
       if (outcome?.status === "reverted" && outcome.revert.name === "Job_WrongState") this.#notRefundable.add(jobId);
     };

@@ -5,7 +5,6 @@
 
 import type { Logger } from "pino";
 import type { Hex } from "viem";
-import { toApiJobId } from "../../protocol/job-id.ts";
 import { sleep } from "../../shared/sleep.ts";
 import type { PlacedEvent } from "../chain/operations.ts";
 import type { BatchObserver } from "../chain/pipeline.ts";
@@ -52,7 +51,7 @@ export class RowUpdater {
 
   /** Writes one event, after those before it: in the order of the chain. */
   #write(jobId: Hex, event: PlacedEvent, place: Place): void {
-    const log = this.#logger.child({ jobId: toApiJobId(jobId), event: event.name });
+    const log = this.#logger.child({ jobId, event: event.name });
     const step = this.#stepOf(jobId, event, place);
     if (step === null) return;
     const write = () =>

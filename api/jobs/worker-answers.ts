@@ -6,7 +6,6 @@
 import type { Address, Hex } from "viem";
 import { answerHash } from "../../protocol/answer-hash.ts";
 import type { WorkerOutput } from "../../protocol/dispatch.ts";
-import { toApiJobId } from "../../protocol/job-id.ts";
 import { proofDigest } from "../../protocol/messages.ts";
 import type { RegisteredWorker } from "../chain/directory.ts";
 import { type JobContext, signAccess, signAssignment } from "./context.ts";
@@ -60,7 +59,7 @@ export async function askWorker(
   try {
     output = await fetchOutput(context, { jobId, worker, lockedAt: chain.lockedAt }, endpoint);
   } catch (error) {
-    context.logger.info({ err: error, jobId: toApiJobId(jobId), worker }, "the worker has no answer for us yet");
+    context.logger.info({ err: error, jobId, worker }, "the worker has no answer for us yet");
     return "later";
   }
   if (output === null) return "none";

@@ -15,12 +15,16 @@ type Secrets = Partial<
   >
 >;
 
+/** Inside the gateway a job's id is the `bytes16` of the chain; a log line shows it as clients know it. */
+const serializers = { jobId: (id: string | null) => id && id.replace(/^0x/, "job_") };
+
 /**
  * JSON lines on stdout. Libraries quote settings in their errors: viem quotes the node's URL, which may hold a paid
  * key. So every line is searched for the settings that are secret.
  */
 export function createLogger(level: string, secrets: Secrets, destination: DestinationStream = process.stdout): Logger {
-  return pino({ level, base: { part: "api" }, hooks: { streamWrite: redactor(secretsOf(secrets)) } }, destination);
+  const hooks = { streamWrite: redactor(secretsOf(secrets)) };
+  return pino({ level, base: { part: "api" }, serializers, hooks }, destination);
 }
 
 const secretsOf = (settings: Secrets): Secret[] => [

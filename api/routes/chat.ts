@@ -236,7 +236,7 @@ async function serve(
       .then(() => run.locked.catch(() => jobs.abandoned.close(jobId)))
       .catch((error) =>
         jobs.logger.warn(
-          { err: error, jobId: toApiJobId(jobId) },
+          { err: error, jobId },
           "a client's hang-up was not noted: a repetition of its request can wait in vain, or pay for a job of its own",
         ),
       );

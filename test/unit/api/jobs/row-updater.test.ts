@@ -4,6 +4,7 @@ import type { Hex } from "viem";
 import { expect, it, vi } from "vitest";
 import type { MinedBatch } from "../../../../api/chain/operations.ts";
 import { RowUpdater } from "../../../../api/jobs/row-updater.ts";
+import { createLogger } from "../../../../api/observe/log.ts";
 import { newJobId, toApiJobId } from "../../../../protocol/job-id.ts";
 import { rowsInMemory } from "../../../support/fake-gateway.ts";
 
@@ -61,7 +62,7 @@ it("a reply waits for the row of its job, a second at most", async () => {
 
 it("logs the job whose row could not be written", async () => {
   const lines: string[] = [];
-  const logger = pino({}, { write: (line) => void lines.push(line) });
+  const logger = createLogger("info", {}, { write: (line) => void lines.push(line) });
   const one = { ...batch, eventsByJob: new Map([[settled, event("JobSettled", { credits: 8 })]]) } as MinedBatch;
   new RowUpdater(rowsInMemory(() => Promise.reject(new Error("the database is away"))).store, logger).observe(
     one,

@@ -39,3 +39,15 @@ it("leaves everything else, and every line is JSON", () => {
   const text = logged((logger) => logger.info({ jobId: "job_1", path: "/v1/jobs" }, "request"));
   expect(JSON.parse(text)).toMatchObject({ part: "api", jobId: "job_1", path: "/v1/jobs", msg: "request" });
 });
+
+it("shows a job's id as clients know it, in lines and in those of a child", () => {
+  const jobId = "0x018f3b5c0a1b7c2d8e3f405162738495";
+  const text = logged((logger) => {
+    logger.info({ jobId }, "line");
+    logger.child({ jobId }).info("line of a child");
+    logger.info({ jobId: null }, "about no job");
+  });
+  const lines = text.trim().split("\n");
+  const shown = "job_018f3b5c0a1b7c2d8e3f405162738495";
+  expect(lines.map((line) => JSON.parse(line).jobId)).toEqual([shown, shown, null]);
+});
