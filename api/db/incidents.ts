@@ -4,7 +4,7 @@ import type { Logger } from "pino";
 import type { Hex } from "viem";
 import { JobErrorCode, RefusalCode } from "../../protocol/dispatch.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
-import type { Reader } from "./pool.ts";
+import { CHAIN_JOB_ID, type Reader } from "./pool.ts";
 
 /**
  * How much an incident says about its worker.
@@ -95,7 +95,7 @@ export type WorkerIncident = {
   occurrences: number;
   firstAt: Date;
   lastAt: Date;
-  jobId: string | null;
+  jobId: Hex | null;
   detail: string;
 };
 
@@ -107,7 +107,7 @@ export async function listWorkerIncidents(
 ): Promise<WorkerIncident[]> {
   const { rows } = await reader.query({
     name: "worker-incidents",
-    text: `SELECT worker, code, occurrences, first_at AS "firstAt", last_at AS "lastAt", job_id AS "jobId", detail
+    text: `SELECT worker, code, occurrences, first_at AS "firstAt", last_at AS "lastAt", ${CHAIN_JOB_ID} AS "jobId", detail
            FROM (SELECT *, row_number() OVER (PARTITION BY worker ORDER BY last_at DESC, code) AS place
                  FROM worker_incident WHERE worker = ANY($1)) i
            WHERE place <= $2 ORDER BY last_at DESC, code`,

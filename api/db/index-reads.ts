@@ -1,12 +1,10 @@
 /** The gateway's read side: everything that clients and the web application list, over the indexer's views. One prepared statement a list. */
 import pg from "pg";
 import type { Address, Hex } from "viem";
-import { fromApiJobId } from "../../protocol/job-id.ts";
 import type { JobState } from "../../protocol/job-status.ts";
 import {
   ACCOUNT,
   type AccountRow,
-  API_JOB_ID,
   DISPUTE,
   type DisputeRow,
   type IndexHead,
@@ -69,27 +67,25 @@ export async function read<Row>(reader: Reader, name: string, text: string, valu
 
 const JOBS = `SELECT ${select(JOB)} FROM ${view("job")}`;
 
-/** One job by its API id; null if the index does not know it. Whose job it is, is the caller's question. */
-export async function getJob(reader: Reader, jobId: string): Promise<JobRow | null> {
-  const id = fromApiJobId(jobId);
-  if (id === null) return null;
-  const rows = await read<JobRow>(reader, "job", `${JOBS} WHERE id = $1`, [id]);
+/** One job of any wallet; null if the index does not know it. */
+export async function getJob(reader: Reader, jobId: Hex): Promise<JobRow | null> {
+  const rows = await read<JobRow>(reader, "job", `${JOBS} WHERE id = $1`, [jobId]);
   return rows[0] ?? null;
 }
 
-/** Those of the jobs that the index knows, in any order, whosever they are. */
-export async function getJobs(reader: Reader, jobIds: readonly string[]): Promise<JobRow[]> {
+/** Those of the jobs that the index knows, of any wallet, in any order. */
+export async function getJobs(reader: Reader, jobIds: readonly Hex[]): Promise<JobRow[]> {
   if (jobIds.length === 0) return [];
   const text = `${JOBS} WHERE id = ANY($1)`;
-  return read<JobRow>(reader, "jobs_named", text, [jobIds.map(fromApiJobId)]);
+  return read<JobRow>(reader, "jobs_named", text, [jobIds]);
 }
 
 export type JobQuery = {
   wallet: string;
   limit: number;
-  /** API job ids: only jobs below, and above. */
-  before?: string | undefined;
-  after?: string | undefined;
+  /** Only jobs whose id is below this one, and above that one. */
+  before?: Hex | undefined;
+  after?: Hex | undefined;
   status?: JobState | undefined;
   model?: string | undefined;
 };
@@ -112,8 +108,8 @@ export async function listJobs(reader: Reader, query: JobQuery): Promise<JobRow[
   };
   if (status !== undefined) where("status", "status =", status);
   if (model !== undefined) where("model", "model =", model);
-  if (before !== undefined) where("before", 'id COLLATE "C" <', fromApiJobId(before));
-  if (after !== undefined) where("after", 'id COLLATE "C" >', fromApiJobId(after));
+  if (before !== undefined) where("before", 'id COLLATE "C" <', before);
+  if (after !== undefined) where("after", 'id COLLATE "C" >', after);
   const direction = walksUp(query) ? "ASC" : "DESC";
   // As the indexes have it (indexer/src/setup.ts). A bare `id` would be the output's, an expression that no index has.
   const text = `${JOBS} AS job WHERE wallet = $1 ${parts.map((part) => part[1]).join(" ")} ORDER BY job.id COLLATE "C" ${direction} LIMIT $2`;
@@ -123,7 +119,7 @@ export async function listJobs(reader: Reader, query: JobQuery): Promise<JobRow[
 const OVERDUE_LIMIT = 100;
 
 /**
- * Ids (bytes16) of jobs of an operator that were locked before a time (Unix seconds), still hold credits, and have no proven answer. The age is
+ * Ids of jobs of an operator that were locked before a time (Unix seconds), still hold credits, and have no proven answer. The age is
  * that of the lock: an id that was made elsewhere proves none.
  */
 export async function listOverdueJobs(reader: Reader, operator: number, lockedBefore: number): Promise<Hex[]> {
@@ -177,12 +173,10 @@ export async function walletsWithCredits(reader: Reader, wallets: readonly strin
 
 const DISPUTES = `SELECT ${select(DISPUTE)} FROM ${view("dispute")}`;
 
-/** The last dispute of a job by its API id; null if it has none. */
-export async function getDispute(reader: Reader, jobId: string): Promise<DisputeRow | null> {
-  const id = fromApiJobId(jobId);
-  if (id === null) return null;
+/** The last dispute of a job; null if it has none. */
+export async function getDispute(reader: Reader, jobId: Hex): Promise<DisputeRow | null> {
   const text = `${DISPUTES} WHERE job_id = $1`;
-  return (await read<DisputeRow>(reader, "dispute", text, [id]))[0] ?? null;
+  return (await read<DisputeRow>(reader, "dispute", text, [jobId]))[0] ?? null;
 }
 
 /** Credits that a wallet has in the bonds of its open disputes. An operator's bond is none of the wallet's. */
@@ -213,7 +207,7 @@ export async function countLostDisputes(reader: Reader, wallet: string, from: nu
   return rows[0]?.lost ?? 0;
 }
 
-/** Jobs (bytes16) of an operator whose dispute nobody ruled before this time (Unix seconds), the first to end first. */
+/** Jobs of an operator whose dispute nobody ruled before this time (Unix seconds), the first to end first. */
 export async function listUnruled(
   reader: Reader,
   operator: number,
@@ -225,7 +219,7 @@ export async function listUnruled(
   return rows.map(({ id }) => id);
 }
 
-/** What the treasury still owes for jobs (bytes16) of an operator after their disputes, in token units; the oldest debts first. */
+/** What the treasury still owes for jobs of an operator after their disputes, in token units; the oldest debts first. */
 export async function listDebts(reader: Reader, operator: number): Promise<{ jobId: Hex; units: bigint }[]> {
   const text = `SELECT j.id AS "jobId", j.treasury_owes::numeric AS units
     FROM ${view("dispute")} d JOIN ${view("job")} j ON j.id = d.job_id
@@ -241,9 +235,9 @@ export async function claimedBy(reader: Reader, payee: string): Promise<bigint> 
 }
 
 /** Jobs whose answer a worker proved, and for which the treasury still owes it token units after a dispute. */
-export async function listTreasuryDebts(reader: Reader, signer: string): Promise<{ jobId: string; units: number }[]> {
+export async function listTreasuryDebts(reader: Reader, signer: string): Promise<{ jobId: Hex; units: number }[]> {
   // A debt is the worker's or the wallet's; that of a wallet stands in `compensation_owed`, too.
-  const text = `SELECT ${API_JOB_ID("j.id")} AS "jobId", j.treasury_owes::bigint AS units
+  const text = `SELECT j.id AS "jobId", j.treasury_owes::bigint AS units
     FROM ${view("dispute")} d JOIN ${view("job")} j ON j.id = d.job_id
     WHERE d.ruling = 'gateway_at_fault' AND d.worker = $1 AND j.treasury_owes > 0 AND j.compensation_owed = 0 ORDER BY d.position DESC`;
   return await read(reader, "treasury_debts", text, [signer.toLowerCase()]);
@@ -271,9 +265,9 @@ export async function listSlashes(reader: Reader, signers: readonly string[], ea
 // ---------------------------------------------------------------- events
 
 /** Transactions of everything that happened to a job, in chain order; one with several events as often. */
-export async function listJobTransactions(reader: Reader, chainJobId: Hex): Promise<Hex[]> {
+export async function listJobTransactions(reader: Reader, jobId: Hex): Promise<Hex[]> {
   const text = `SELECT tx_hash AS hash FROM ${view("protocol_event")} WHERE job_id = $1 ORDER BY position`;
-  const rows = await read<{ hash: Hex }>(reader, "job_transactions", text, [chainJobId]);
+  const rows = await read<{ hash: Hex }>(reader, "job_transactions", text, [jobId]);
   return rows.map(({ hash }) => hash);
 }
 

@@ -1,6 +1,5 @@
 /**
- * What the gateway reads of the index: the columns of each view, and from them the types of its rows. Job ids are as the API shows them
- * (`job_…`); everything else is as `indexer/ponder.schema.ts` declares it.
+ * What the gateway reads of the index: the columns of each view, and from them the types of its rows, as `indexer/ponder.schema.ts` declares them.
  */
 import type { Address } from "viem";
 import type * as index from "../../indexer/ponder.schema.ts";
@@ -10,44 +9,39 @@ import { type Column, column, type RowOf } from "./pool.ts";
 /** Name of a view of the index, for SQL. */
 export const view = (name: string): string => `"${INDEX_SCHEMA}".${name}`;
 
-/** How a stored job id (bytes16) becomes the API's. */
-export const API_JOB_ID = (column: string): string => `'job_' || substr(${column}, 3)`;
-
 /** Columns as the indexer declares them: `ponder.schema.ts` says what each one means, and has its type. */
 const columns =
   <Row>() =>
   <Name extends keyof Row & string>(...names: Name[]) =>
     Object.fromEntries(names.map((name) => [name, column()])) as { [K in Name]: Column<Row[K]> };
 
-export const JOB = {
-  ...columns<typeof index.job.$inferSelect>()(
-    "wallet",
-    "model",
-    "tier",
-    "status",
-    "operator",
-    "creditsCharged",
-    "creditsCompensated",
-    "compensationPaid",
-    "compensationOwed",
-    "worker",
-    "createdAt",
-    "answeredAt",
-    "completedAt",
-    "escrowTx",
-    "proofTx",
-    "settlementTx",
-    "disputedAt",
-    "disputeTx",
-    "equivocated",
-    "settlementBlock",
-    "proofHash",
-    "promptTokens",
-    "billedTokens",
-    "failureReason",
-  ),
-  id: column<string>(API_JOB_ID("id")),
-};
+export const JOB = columns<typeof index.job.$inferSelect>()(
+  "id",
+  "wallet",
+  "model",
+  "tier",
+  "status",
+  "operator",
+  "creditsCharged",
+  "creditsCompensated",
+  "compensationPaid",
+  "compensationOwed",
+  "worker",
+  "createdAt",
+  "answeredAt",
+  "completedAt",
+  "escrowTx",
+  "proofTx",
+  "settlementTx",
+  "disputedAt",
+  "disputeTx",
+  "equivocated",
+  "settlementBlock",
+  "proofHash",
+  "promptTokens",
+  "billedTokens",
+  "failureReason",
+);
 export type JobRow = RowOf<typeof JOB>;
 
 export const ACCOUNT = columns<typeof index.account.$inferSelect>()(
@@ -123,6 +117,7 @@ export type WorkerRow = RowOf<typeof WORKER>;
 
 export const DISPUTE = {
   ...columns<typeof index.dispute.$inferSelect>()(
+    "jobId",
     "wallet",
     "worker",
     "receivedHash",
@@ -146,27 +141,26 @@ export const DISPUTE = {
     "creditsReturned",
     "position",
   ),
-  /** `job_…` */
-  jobId: column<string>(API_JOB_ID("job_id")),
   /** Arbiter → its vote now. */
   ballots: column<Record<Address, index.Ballot>>(),
 };
 export type DisputeRow = RowOf<typeof DISPUTE>;
 
 export const SLASH = {
-  ...columns<typeof index.slash.$inferSelect>()("worker", "reason", "position", "blockTime", "txHash"),
-  /** `job_…` */
-  jobId: column<string>(API_JOB_ID("job_id")),
+  ...columns<typeof index.slash.$inferSelect>()("jobId", "worker", "reason", "position", "blockTime", "txHash"),
   /** Taken, millionths of an SVC; 0 when nothing was left. */
   amount: column<bigint>("amount::numeric"),
 };
 export type SlashRow = RowOf<typeof SLASH>;
 
-export const EVENT = {
-  ...columns<typeof index.protocolEvent.$inferSelect>()("kind", "blockNumber", "blockTime", "txHash", "data"),
-  /** `job_…` */
-  jobId: column<string | null>(API_JOB_ID("job_id")),
-};
+export const EVENT = columns<typeof index.protocolEvent.$inferSelect>()(
+  "kind",
+  "blockNumber",
+  "blockTime",
+  "txHash",
+  "data",
+);
+
 export type IndexHead = {
   blockNumber: number;
   blockTime: number;

@@ -535,24 +535,24 @@ export async function findJob(reader: Reader, jobId: Hex): Promise<StoredJob | n
   return rows[0] ?? null;
 }
 
-/** Rows of the given jobs, by their API ids. */
-export async function findJobs(reader: Reader, jobIds: readonly string[]): Promise<StoredJob[]> {
+/** Rows of the given jobs. */
+export async function findJobs(reader: Reader, jobIds: readonly Hex[]): Promise<StoredJob[]> {
   if (jobIds.length === 0) return [];
   const { rows } = await reader.query<StoredJob>({
     name: "job-find-many",
     text: `${SELECT} WHERE job_id = ANY($1)`,
-    values: [jobIds],
+    values: [jobIds.map(toApiJobId)],
   });
   return rows;
 }
 
 /**
- * The locked jobs of a wallet between two ids, exclusive, in the order of their ids: at most `limit`, the oldest or the newest ones first. API ids
- * are UUIDv7, so their order is that of their creation.
+ * The locked jobs of a wallet between two ids, exclusive, in the order of their ids: at most `limit`, the oldest or the newest ones first. Ids are
+ * UUIDv7, so their order is that of their creation.
  */
 export async function ownJobs(
   reader: Reader,
-  { wallet, before, after }: { wallet: string; before?: string | undefined; after?: string | undefined },
+  { wallet, before, after }: { wallet: string; before?: Hex | undefined; after?: Hex | undefined },
   { oldestFirst, limit }: { oldestFirst: boolean; limit: number },
 ): Promise<StoredJob[]> {
   const direction = oldestFirst ? "ASC" : "DESC";
@@ -560,7 +560,7 @@ export async function ownJobs(
     name: `job-list-${direction}`,
     text: `${SELECT} WHERE wallet = $1 AND escrow_tx IS NOT NULL AND state <> 'unlocked'
            AND ($2::text IS NULL OR job_id < $2) AND ($3::text IS NULL OR job_id > $3) ORDER BY job_id ${direction} LIMIT $4`,
-    values: [wallet.toLowerCase(), before ?? null, after ?? null, limit],
+    values: [wallet.toLowerCase(), before ? toApiJobId(before) : null, after ? toApiJobId(after) : null, limit],
   });
   return rows;
 }

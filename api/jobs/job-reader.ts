@@ -49,7 +49,7 @@ export function jobObject(row: JobRow | null, stored: StoredJob | null, escrow: 
   const createdAt = row?.createdAt ?? stored?.lockedAt ?? 0;
   const completedAt = row?.completedAt ?? stored?.settledAt ?? null;
   return {
-    id: row?.id ?? toApiJobId((stored as StoredJob).jobId),
+    id: toApiJobId(row?.id ?? (stored as StoredJob).jobId),
     object: "job",
     status,
     model: row?.model ?? (stored as StoredJob).model,
@@ -137,7 +137,7 @@ function admits({ status, model }: JobQuery, stored: StoredJob): boolean {
 const OVERLAY_LIMIT = 200;
 
 /** A job of a wallet, with the two rows that it was made of. */
-export type FoundJob = { job: JobObject; stored: StoredJob | null; row: JobRow | null };
+export type FoundJob = { id: Hex; job: JobObject; stored: StoredJob | null; row: JobRow | null };
 
 /** A clock that is set right differs from the chain's by less. */
 const CLOCK_SECONDS = 5;
@@ -177,14 +177,14 @@ export class JobReader {
       const [found, row] = await Promise.all([findJob(this.#pool, id), this.indexed(id)]);
       const [stored = null] = await withSettlements(this.#pool, found === null ? [] : [found]);
       const job = jobObject(row, stored, this.#escrow);
-      if (job !== null && (row?.wallet ?? stored?.wallet) === wallet.toLowerCase()) return { job, stored, row };
+      if (job !== null && (row?.wallet ?? stored?.wallet) === wallet.toLowerCase()) return { id, job, stored, row };
     }
     throw new ApiError("job_not_found", `There is no job ${quoted(jobId)} of this key's wallet.`);
   }
 
   /** A job as the index has it, whosever it is; null if it does not. */
   indexed(jobId: Hex): Promise<JobRow | null> {
-    return ifIndexed(getJob(this.#pool, toApiJobId(jobId)), null);
+    return ifIndexed(getJob(this.#pool, jobId), null);
   }
 
   /**
@@ -194,7 +194,7 @@ export class JobReader {
    * With a status filter a page can be short. Jobs whose state this service knows better than the index are left out,
    * and the cursor goes on.
    */
-  async list(query: JobQuery): Promise<{ data: FoundJob[]; cursor: string | null }> {
+  async list(query: JobQuery): Promise<{ data: FoundJob[]; cursor: Hex | null }> {
     const { limit, status, model } = query;
     const up = walksUp(query);
     const look = status === undefined && model === undefined ? limit + 1 : OVERLAY_LIMIT;
@@ -203,7 +203,7 @@ export class JobReader {
       ownJobs(this.#pool, query, { oldestFirst: up, limit: look }),
     ]);
     const rowOf = new Map(rows.map((row) => [row.id, row]));
-    const ownOf = new Map(own.map((job) => [toApiJobId(job.jobId), job]));
+    const ownOf = new Map(own.map((job) => [job.jobId, job]));
     // Own jobs that the index may lack, or have in another state; the others of a filtered page are among `rows`.
     const unlisted = [...ownOf].flatMap(([id, job]) => (!rowOf.has(id) && admits(query, job) ? [id] : []));
     const lastOwn = own.length === look ? [...ownOf.keys()].at(-1) : undefined;
@@ -214,7 +214,7 @@ export class JobReader {
         rows.flatMap(({ id }) => (ownOf.has(id) ? [] : [id])),
       ),
     ]);
-    for (const job of await withSettlements(this.#pool, [...own, ...moreOwn])) ownOf.set(toApiJobId(job.jobId), job);
+    for (const job of await withSettlements(this.#pool, [...own, ...moreOwn])) ownOf.set(job.jobId, job);
     const known = new Map(moreRows.map((row) => [row.id, row]));
 
     // Each source is whole as far as it was read. Where the index has the last own job, it has those beyond it, too.
@@ -223,18 +223,18 @@ export class JobReader {
       ...(lastOwn === undefined || rowOf.has(lastOwn) || known.has(lastOwn) ? [] : [lastOwn]),
     ].sort();
     const horizon = up ? ends[0] : ends.at(-1);
-    const isWhole = (id: string): boolean => horizon === undefined || (up ? id <= horizon : id >= horizon);
+    const isWhole = (id: Hex): boolean => horizon === undefined || (up ? id <= horizon : id >= horizon);
     const jobs = [...rowOf.keys(), ...unlisted]
       .filter(isWhole)
       .flatMap((id): FoundJob[] => {
         const [row, stored] = [rowOf.get(id) ?? known.get(id) ?? null, ownOf.get(id) ?? null];
         const job = jobObject(row, stored, this.#escrow);
-        return job === null ? [] : [{ job, stored, row }];
+        return job === null ? [] : [{ id, job, stored, row }];
       })
       .filter(({ job }) => status === undefined || job.status === status)
-      .sort((a, b) => (a.job.id < b.job.id === up ? -1 : 1));
+      .sort((a, b) => (a.id < b.id === up ? -1 : 1));
     const data = jobs.slice(0, limit);
-    const cursor = jobs.length > limit ? (data.at(-1)?.job.id ?? null) : (horizon ?? null);
+    const cursor = jobs.length > limit ? (data.at(-1)?.id ?? null) : (horizon ?? null);
     return { data: up ? data.reverse() : data, cursor };
   }
 }

@@ -16,7 +16,7 @@ type Secrets = Partial<
 >;
 
 /** Inside the gateway a job's id is the `bytes16` of the chain; a log line shows it as clients know it. */
-const serializers = { jobId: (id: string | null) => id && id.replace(/^0x/, "job_") };
+const serializers = { jobId: (id: string | null) => id?.replace(/^0x/, "job_") };
 
 /**
  * JSON lines on stdout. Libraries quote settings in their errors: viem quotes the node's URL, which may hold a paid

@@ -2,7 +2,6 @@ import { createHash } from "node:crypto";
 import type { Hex } from "viem";
 import { z } from "zod";
 import { fromProofHash, toProofHash } from "../../protocol/answer-hash.ts";
-import { fromApiJobId } from "../../protocol/job-id.ts";
 import type { Cipher } from "../../shared/cipher.ts";
 import type { JobStore } from "../db/jobs.ts";
 import type { DisputeDesk } from "../disputes/desk.ts";
@@ -92,8 +91,7 @@ export const disputeJobRoute = defineRoute({
     ({ jobReader, desk, store, cipher, arbitrationSeconds }: DisputeParts) =>
     async ({ client: { wallet }, params, body, request }, response) => {
       const receivedHash = fromProofHash(body.received_output_hash) as Hex;
-      const { job, stored, row } = await jobReader.get(params["job_id"] ?? "", wallet);
-      const id = fromApiJobId(job.id) as Hex;
+      const { id, job, stored, row } = await jobReader.get(params["job_id"] ?? "", wallet);
       setJobHeaders(response, job);
       const result = await desk.request({ jobId: id, wallet, stored, row }, receivedHash, request.arrivedAt);
       const kept = result.kind === "opened" && stored !== null ? await readAnswer(store, cipher, stored) : null;

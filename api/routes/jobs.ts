@@ -1,5 +1,7 @@
+import type { Hex } from "viem";
 import { z } from "zod";
 import { toProofHash } from "../../protocol/answer-hash.ts";
+import { fromApiJobId, toApiJobId } from "../../protocol/job-id.ts";
 import { JOB_STATES } from "../../protocol/job-status.ts";
 import type { Cipher } from "../../shared/cipher.ts";
 import type { JobStore } from "../db/jobs.ts";
@@ -20,7 +22,8 @@ const text = z
 
 const jobId = z
   .string("must be given once")
-  .regex(/^job_[0-9a-f]{32}$/, "must be a job id: `job_` and 32 hex digits, in lower case");
+  .regex(/^job_[0-9a-f]{32}$/, "must be a job id: `job_` and 32 hex digits, in lower case")
+  .transform((id) => fromApiJobId(id) as Hex);
 
 /** Query of `GET /v1/jobs` (specification, "Endpoints"). */
 export const jobsQuerySchema = z.object({
@@ -76,7 +79,12 @@ export const listJobsRoute = defineRoute({
     ({ jobReader, showJob = ({ job }) => job }: JobSource) =>
     async ({ client: { wallet }, query }) => {
       const { data, cursor } = await jobReader.list({ ...query, wallet });
-      return { object: "list" as const, data: data.map(showJob), has_more: cursor !== null, next_cursor: cursor };
+      return {
+        object: "list" as const,
+        data: data.map(showJob),
+        has_more: cursor !== null,
+        next_cursor: cursor && toApiJobId(cursor),
+      };
     },
 });
 

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import type { Hex } from "viem";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { type JobQuery, listJobs, listOverdueJobs, type Reader } from "../../api/db/index-reads.ts";
 import {
@@ -67,7 +68,7 @@ async function plansOf(list: (reader: Reader) => Promise<unknown>): Promise<stri
 }
 
 const wallet = `0x${"3".padStart(40, "0")}`;
-const id = (n: number) => `job_${n.toString(16).padStart(32, "0")}`;
+const id = (n: number): Hex => `0x${n.toString(16).padStart(32, "0")}`;
 const queries: [string, Omit<JobQuery, "wallet" | "limit">][] = [
   ["no filter", {}],
   ["a status", { status: "failed" }],

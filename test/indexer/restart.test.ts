@@ -2,7 +2,6 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { getAccount, getHead, getJob } from "../../api/db/index-reads.ts";
-import { toApiJobId } from "../../protocol/job-id.ts";
 import { chainFiles } from "../../scripts/dev/chain.ts";
 import { eventually } from "../support/api-client.ts";
 import { startChain } from "./support/chain.ts";
@@ -81,7 +80,7 @@ test("ends without its database, resumes where it was, and counts nothing twice"
   const look = async () => {
     const head = await getHead(stage.pool).catch(() => null);
     if (!head?.ready || head.blockNumber < wanted) return;
-    if ((await getJob(stage.pool, toApiJobId(meanwhile))) === null) broken += 1;
+    if ((await getJob(stage.pool, meanwhile)) === null) broken += 1;
   };
   const watch = (async () => {
     for (; watching; await sleep(10)) await look();
@@ -94,8 +93,8 @@ test("ends without its database, resumes where it was, and counts nothing twice"
   await watch;
   expect(broken).toBe(0);
   expect(await tried()).toBeGreaterThan(1);
-  expect(await getJob(stage.pool, toApiJobId(job))).toMatchObject({ status: "settled" });
-  expect(await getJob(stage.pool, toApiJobId(meanwhile))).toMatchObject({ status: "settled" });
+  expect(await getJob(stage.pool, job)).toMatchObject({ status: "settled" });
+  expect(await getJob(stage.pool, meanwhile)).toMatchObject({ status: "settled" });
   expect(await account()).toMatchObject({ deposited: deposited + 100 });
   expect(await count()).toBe(before + 3);
   expect(indexer.log).not.toContain("anew");

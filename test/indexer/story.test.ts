@@ -341,8 +341,7 @@ test("models and workers are as the contracts have them now", async () => {
 
 /** How disputes and equivocations end in the index, and what they cost whom. */
 describe("disputes", () => {
-  const id = (name: keyof Story) => toApiJobId(story[name]);
-  const dispute = async (name: keyof Story) => await getDispute(stage.pool, id(name));
+  const dispute = async (name: keyof Story) => await getDispute(stage.pool, story[name]);
   const events = async (name: keyof Story) => await eventsOfJob(stage.pool, story[name]);
   const money = async (name: keyof Story) => {
     const columns =
@@ -393,10 +392,10 @@ describe("disputes", () => {
       slash_amount_svc: 500,
       slash_tx: row?.returnTx,
       reason: "fraudulent_proof",
-      related_job_id: id("guilty"),
+      related_job_id: toApiJobId(story.guilty),
     });
     expect(await data("guilty", "job.disputed")).toMatchObject({
-      job_id: id("guilty"),
+      job_id: toApiJobId(story.guilty),
       your_hash: toProofHash(OTHER_HASH),
       worker_hash: toProofHash(answerHash(`answer to ${story.guilty}`)),
       dispute_tx: row?.disputeTx,
@@ -553,14 +552,14 @@ describe("disputes", () => {
     const { pool, world } = stage;
     // 8 credits less the protocol's tenth.
     expect(await money("unpaid")).toEqual({ operator_paid: "0", granted: "72000", paid: "0", owes: "72000" });
-    expect(await listTreasuryDebts(pool, world.worker.address)).toEqual([{ jobId: id("unpaid"), units: 72_000 }]);
+    expect(await listTreasuryDebts(pool, world.worker.address)).toEqual([{ jobId: story.unpaid, units: 72_000 }]);
     expect(await listTreasuryDebts(pool, world.client.address)).toEqual([]);
   });
 
   test("disputes and slashes are listed newest first", async () => {
     const { pool, world } = stage;
     const open = await listDisputes(pool, { open: true, limit: 20 });
-    expect(open.map((row) => row.jobId)).toEqual([id("contested")]);
+    expect(open.map((row) => row.jobId)).toEqual([story.contested]);
     expect(open[0]).toMatchObject({ ruling: null, resolvedAt: null, votesGatewayAtFault: 1 });
     const all = await listDisputes(pool, { limit: 20 });
     expect(all.map((row) => row.jobId)).toEqual(
@@ -579,22 +578,22 @@ describe("disputes", () => {
           "joined",
           "guilty",
         ] as const
-      ).map(id),
+      ).map((name) => story[name]),
     );
     expect(await listDisputes(pool, { limit: 10, before: all[3]?.position })).toEqual(all.slice(4));
     const slashes = await listSlashes(pool, [world.worker.address, world.client.address], 10);
     expect(slashes.map((row) => [row.jobId, row.amount, row.reason])).toEqual([
-      [id("equivocatedSettled"), 500_000_000n, "equivocation"],
-      [id("equivocatedProven"), 500_000_000n, "equivocation"],
-      [id("equivocatedOpen"), 500_000_000n, "equivocation"],
-      [id("equivocatedDisputed"), 500_000_000n, "equivocation"],
-      [id("equivocatedDoubted"), 500_000_000n, "equivocation"],
-      [id("guilty"), 500_000_000n, "fraudulent_proof"],
+      [story.equivocatedSettled, 500_000_000n, "equivocation"],
+      [story.equivocatedProven, 500_000_000n, "equivocation"],
+      [story.equivocatedOpen, 500_000_000n, "equivocation"],
+      [story.equivocatedDisputed, 500_000_000n, "equivocation"],
+      [story.equivocatedDoubted, 500_000_000n, "equivocation"],
+      [story.guilty, 500_000_000n, "fraudulent_proof"],
     ]);
     expect(await listSlashes(pool, [world.worker.address], 3)).toEqual(slashes.slice(0, 3));
     expect(await listSlashes(pool, [world.client.address], 3)).toEqual([]);
     const disputed = await listJobs(pool, { wallet: world.client.address, limit: 10, status: "disputed" });
-    expect(disputed.map((row) => row.id)).toEqual([id("contested")]);
+    expect(disputed.map((row) => row.id)).toEqual([story.contested]);
   });
 });
 
@@ -641,7 +640,7 @@ describe("lists", () => {
       (await listJobs(pool, { wallet, limit: 10, model: "mistral-7b-instruct-v0.3", status: "pending" })).map(
         (row) => row.id,
       ),
-    ).toEqual([toApiJobId(story.open)]);
+    ).toEqual([story.open]);
   });
 
   test("shows what happens while it runs at once, and how far it is", async () => {
@@ -650,7 +649,7 @@ describe("lists", () => {
     const { id, call } = await world.lock();
     await world.send(world.gateway, call);
     await stage.caughtUp();
-    expect(await getJob(pool, toApiJobId(id))).toMatchObject({ status: "pending" });
+    expect(await getJob(pool, id)).toMatchObject({ status: "pending" });
     const head = await getHead(pool);
     expect(head).toMatchObject({ blockNumber: (before?.blockNumber ?? 0) + 1, ready: true });
     const events = (await listEvents(pool)).filter(({ blockNumber }) => blockNumber === head?.blockNumber);

@@ -1,6 +1,6 @@
 /** What the signed-in wallet sees of its account, and its API key. Below /app/api; `session` guards each route. */
 import { type Request, type RequestHandler, type Response, Router } from "express";
-import { type Address, zeroAddress } from "viem";
+import { type Address, type Hex, zeroAddress } from "viem";
 import { z } from "zod";
 import { termsOf } from "../../api/chain/balances.ts";
 import { type Rpc, RpcUnreachable } from "../../api/chain/rpc.ts";
@@ -122,7 +122,7 @@ const usedByModel = (rows: readonly UsageRow[]) =>
     .sort((a, b) => b.credits - a.credits || b.jobs - a.jobs);
 
 const CSV_PAGE = 100;
-const LAST_ID = `job_${"f".repeat(32)}`;
+const LAST_ID: Hex = `0x${"f".repeat(32)}`;
 const csvQuery = jobsQuerySchema.omit({ limit: true });
 
 const CSV_COLUMNS: Record<string, (found: FoundJob) => string | number | null> = {

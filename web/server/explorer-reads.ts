@@ -1,15 +1,14 @@
 /** What the explorer lists: jobs by whom they concern, transactions with their events, and the history of whatever is no job. */
 import type { Address, Hex } from "viem";
 import { read } from "../../api/db/index-reads.ts";
-import { API_JOB_ID, EVENT, view } from "../../api/db/index-rows.ts";
+import { EVENT, view } from "../../api/db/index-rows.ts";
 import { column, type Reader, type RowOf, select } from "../../api/db/pool.ts";
 import { POSITIONS_PER_BLOCK } from "../../protocol/index-schema.ts";
-import { fromApiJobId, toApiJobId } from "../../protocol/job-id.ts";
+import { toApiJobId } from "../../protocol/job-id.ts";
 import type { JobState } from "../../protocol/job-status.ts";
 
 const LISTED = {
-  /** `job_…` */
-  id: column<string>(API_JOB_ID("job.id")),
+  id: column<Hex>("job.id"),
   status: column<JobState>(),
   model: column<string>(),
   /** What it cost in the end: a dispute can bring a charge back. */
@@ -25,12 +24,11 @@ const JOBS = `SELECT ${select(LISTED)} FROM ${view("job")} AS job`;
 export async function listJobsBy(
   reader: Reader,
   by: "wallet" | "worker" | "proof_hash",
-  { value, before, limit }: { value: string; before?: string | undefined; limit: number },
+  { value, before, limit }: { value: string; before?: Hex | undefined; limit: number },
 ): Promise<ListedJob[]> {
-  const cursor = before === undefined ? null : fromApiJobId(before);
   const text = `${JOBS} WHERE ${by} = $1 AND job.id COLLATE "C" < $2
     ORDER BY job.id COLLATE "C" DESC LIMIT $3`;
-  return await read<ListedJob>(reader, `jobs_by_${by}`, text, [value.toLowerCase(), cursor ?? LAST_ID, limit]);
+  return await read<ListedJob>(reader, `jobs_by_${by}`, text, [value.toLowerCase(), before ?? LAST_ID, limit]);
 }
 
 /** Sorts behind every id. */
@@ -41,7 +39,7 @@ export async function listJobsOfOperator(reader: Reader, operator: number, limit
   return await read<ListedJob>(reader, "jobs_of_operator", text, [operator, limit]);
 }
 
-/** The jobs with these ids (bytes16), newest id first. */
+/** The jobs with these ids, newest id first. */
 export async function listJobsNamed(reader: Reader, ids: readonly Hex[]): Promise<ListedJob[]> {
   if (ids.length === 0) return [];
   const text = `${JOBS} WHERE id = ANY($1) ORDER BY job.id COLLATE "C" DESC`;
@@ -72,7 +70,7 @@ export async function listLatestEvents(
   return await read<ListedEvent>(reader, "events_latest", text, [limit, before]);
 }
 
-/** All events of these jobs (bytes16), newest first: of a page of jobs, so they are few. */
+/** All events of these jobs, newest first: of a page of jobs, so they are few. */
 export async function listEventsOfJobs(reader: Reader, ids: readonly Hex[], limit: number): Promise<ListedEvent[]> {
   if (ids.length === 0) return [];
   const text = `${EVENTS} WHERE job_id = ANY($1) ORDER BY position DESC LIMIT $2`;

@@ -91,19 +91,20 @@ export function explorerRoutes({ rpc, head, reader, contracts }: Parts): Router 
   };
 
   const readJob = async (jobId: string): Promise<contract.ChainJob> => {
+    const unknown = new ApiError("job_not_found", `There is no job ${quoted(jobId)} on the chain (yet).`);
     const id = fromApiJobId(jobId);
+    if (id === null) throw unknown;
     // While the index is being built, what this gateway did itself can still be shown.
     const [row, indexed, stored] = await Promise.all([
-      ifIndexed(getJob(reader, jobId), null),
-      id === null ? [] : ifIndexed(listJobTransactions(reader, id), []),
-      id === null ? null : findJob(reader, id),
+      ifIndexed(getJob(reader, id), null),
+      ifIndexed(listJobTransactions(reader, id), []),
+      findJob(reader, id),
     ]);
     const hashes = [
       ...indexed,
       ...[row?.escrowTx, stored?.escrowTx, stored?.settlementTx, stored?.refundTx].filter((hash) => !!hash),
     ] as Hex[];
-    if (hashes.length === 0)
-      throw new ApiError("job_not_found", `There is no job ${quoted(jobId)} on the chain (yet).`);
+    if (hashes.length === 0) throw unknown;
     // Anyone can end a job from a contract of his own that logs megabytes: the others are shown without that transaction.
     const readShown = (hash: Hex) =>
       readTransaction(hash).catch((error) => {
@@ -141,7 +142,8 @@ export function explorerRoutes({ rpc, head, reader, contracts }: Parts): Router 
       throw new WebError("not_found", `'${wanted}' is not an address: 0x and 40 hex digits.`);
     }
     const { before } = request.query;
-    if (before !== undefined && fromApiJobId(String(before)) === null) {
+    const below = before === undefined ? undefined : fromApiJobId(String(before));
+    if (below === null) {
       throw new ApiError("invalid_request", "before: must be a job id (job_ and 32 hex digits)", { param: "before" });
     }
     const of = [wanted as Address] as const;
@@ -159,14 +161,14 @@ export function explorerRoutes({ rpc, head, reader, contracts }: Parts): Router 
         getAccount(reader, wanted),
         workersKnown(),
         operatorsKnown(),
-        listJobsBy(reader, "wallet", { value: wanted, before: before && String(before), limit: JOBS_SHOWN + 1 }),
+        listJobsBy(reader, "wallet", { value: wanted, before: below, limit: JOBS_SHOWN + 1 }),
         listHistory(reader, "account", { subject: wanted, limit: EVENTS_SHOWN }),
       ],
     );
     const shownJobs = jobs.slice(0, JOBS_SHOWN);
     const events = await listEventsOfJobs(
       reader,
-      shownJobs.flatMap(({ id }) => fromApiJobId(id) ?? []),
+      shownJobs.map(({ id }) => id),
       JOB_EVENTS,
     );
     response.json({

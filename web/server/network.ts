@@ -26,6 +26,7 @@ import { type Reader, sharedRead } from "../../api/db/pool.ts";
 import { ApiError, quoted, WebError } from "../../api/errors.ts";
 import { isoTime } from "../../api/jobs/job-reader.ts";
 import type { WorkerPool } from "../../api/jobs/worker-pool.ts";
+import { fromApiJobId, toApiJobId } from "../../protocol/job-id.ts";
 import type * as contract from "../contract.ts";
 import { AnswerCache } from "./answer-cache.ts";
 import {
@@ -128,7 +129,7 @@ export function networkRoutes(reader: Reader, pool: WorkerPool, operator: number
           }),
         ),
         slashes: (slashes.get(signer) ?? []).map((slash) => ({
-          job_id: slash.jobId,
+          job_id: toApiJobId(slash.jobId),
           amount: slash.amount.toString(),
           slashed_at: isoTime(slash.blockTime),
           reason: slash.reason,
@@ -197,7 +198,7 @@ export function networkRoutes(reader: Reader, pool: WorkerPool, operator: number
       listJobsBy(reader, "worker", { value: signer, limit: JOBS_SHOWN }),
       listHistory(reader, "worker", { subject: signer, limit: EVENTS_SHOWN }),
     ]);
-    const debts = owed.map(({ jobId, units }) => ({ job_id: jobId, units }));
+    const debts = owed.map(({ jobId, units }) => ({ job_id: toApiJobId(jobId), units }));
     response.json({ ...shown, owed: debts, jobs: jobs.map(showJob), history: history.map(showEvent) });
   };
   const operators: RequestHandler = async (_request, response) => {
@@ -246,7 +247,8 @@ export function networkRoutes(reader: Reader, pool: WorkerPool, operator: number
   };
   const dispute: RequestHandler = async (request, response) => {
     const id = String(request.params.id);
-    const row = await getDispute(reader, id);
+    const jobId = fromApiJobId(id);
+    const row = jobId && (await getDispute(reader, jobId));
     if (row === null) throw new WebError("not_found", `No dispute of job '${id}' is on the chain (yet).`);
     const set = await getArbiters(reader, row.arbiterSet);
     response.json({
@@ -336,11 +338,11 @@ const showIncident = (incident: WorkerIncident): contract.Incident => ({
   occurrences: incident.occurrences,
   first_at: incident.firstAt.toISOString(),
   last_at: incident.lastAt.toISOString(),
-  job_id: incident.jobId,
+  job_id: incident.jobId && toApiJobId(incident.jobId),
 });
 
 const showDispute = (row: DisputeRow): contract.ListedDispute => ({
-  job_id: row.jobId,
+  job_id: toApiJobId(row.jobId),
   wallet: getAddress(row.wallet),
   opened_by: row.byOperator ? "operator" : "wallet",
   from_proven: row.fromProven,
@@ -359,7 +361,7 @@ const showDispute = (row: DisputeRow): contract.ListedDispute => ({
 });
 
 export const showJob = (job: ListedJob): contract.ListedJob => ({
-  id: job.id,
+  id: toApiJobId(job.id),
   status: job.status,
   model: job.model,
   credits: job.credits,

@@ -6,7 +6,7 @@ import { Outbox } from "../../../api/chain/outbox.ts";
 import type { JobQuery } from "../../../api/db/index-reads.ts";
 import type { StoredState } from "../../../api/db/jobs.ts";
 import { answerSeconds, JobReader } from "../../../api/jobs/job-reader.ts";
-import { fromApiJobId, newJobId, toApiJobId } from "../../../protocol/job-id.ts";
+import { newJobId, toApiJobId } from "../../../protocol/job-id.ts";
 import { ownDatabase } from "../../support/database.ts";
 
 const wallet = `0x${"11".repeat(20)}`;
@@ -30,20 +30,20 @@ beforeEach(() => pool.query("TRUNCATE job, index.job"));
 afterAll(() => pool.end());
 
 /** The wallet's n-th job as the gateway knows it, and as the index does; null: not at all. */
-async function add(n: number, own: StoredState | null, indexed: string | null, model = "m"): Promise<string> {
-  const id = toApiJobId(newJobId(madeAt(n)));
+async function add(n: number, own: StoredState | null, indexed: string | null, model = "m"): Promise<Hex> {
+  const id = newJobId(madeAt(n));
   if (own !== null) {
     await pool.query(
       `INSERT INTO job (job_id, wallet, gateway, operator, owner, model, tier, state, valid_until, credits_locked, locked_at, escrow_tx)
        VALUES ($1, $2, $2, 1, gen_random_uuid(), $4, 'lite', $3, 1900000000, 8, 1800000000, $5)`,
-      [id, wallet, own, model, hash],
+      [toApiJobId(id), wallet, own, model, hash],
     );
   }
   if (indexed !== null) {
     await pool.query(
       `INSERT INTO index.job (id, wallet, model, tier, status, created_at, credits_charged, credits_compensated)
        VALUES ($1, $2, $4, 'lite', $3, 1800000000, 0, 0)`,
-      [fromApiJobId(id), wallet, indexed, model],
+      [id, wallet, indexed, model],
     );
   }
   return id;
@@ -51,12 +51,7 @@ async function add(n: number, own: StoredState | null, indexed: string | null, m
 
 describe("a job that settles", () => {
   const tx = (n: number): Hex => `0x${String(n).padStart(64, "0")}`;
-  const settlement = (id: string): Operation => ({
-    kind: "complete",
-    jobId: fromApiJobId(id) as Hex,
-    data: "0x",
-    deadline: 0,
-  });
+  const settlement = (jobId: Hex): Operation => ({ kind: "complete", jobId, data: "0x", deadline: 0 });
   /** With its first operations, all of them by default. */
   const variant = (n: number, operations = 2) => ({
     hash: tx(n),
@@ -72,7 +67,7 @@ describe("a job that settles", () => {
     const [id, other] = [await add(1, "settling", null), await add(2, "settling", "pending")];
     const outbox = new Outbox(pool, wallet as Hex);
     await outbox.insert({ nonce: 1, items: [settlement(other), settlement(id)], variants: [variant(1)] }, []);
-    const shown = async () => (await reader.get(id, wallet)).job.on_chain;
+    const shown = async () => (await reader.get(toApiJobId(id), wallet)).job.on_chain;
     expect(await shown()).toMatchObject({ settlement_tx: tx(1), block_number: null });
     const listed = (await reader.list({ wallet, limit: 10 })).data.map(({ job }) => job.on_chain.settlement_tx);
     expect(listed).toEqual([tx(1), tx(1)]);
@@ -81,11 +76,11 @@ describe("a job that settles", () => {
     // One that holds the other job only: this one is still in the newest that has it.
     await outbox.addVariant(1, variant(3, 1));
     expect((await shown()).settlement_tx).toBe(tx(2));
-    expect((await reader.get(other, wallet)).job.on_chain.settlement_tx).toBe(tx(3));
+    expect((await reader.get(toApiJobId(other), wallet)).job.on_chain.settlement_tx).toBe(tx(3));
     // Mined with its first fee, and not in the job's row yet.
     await outbox.markMined(1, tx(1), 7, tx(70));
     expect((await shown()).settlement_tx).toBe(tx(1));
-    await pool.query("UPDATE job SET state = 'settled', settlement_tx = $2 WHERE job_id = $1", [id, tx(1)]);
+    await pool.query("UPDATE job SET state = 'settled', settlement_tx = $2 WHERE job_id = $1", [toApiJobId(id), tx(1)]);
     expect((await shown()).settlement_tx).toBe(tx(1));
   });
 
@@ -94,7 +89,7 @@ describe("a job that settles", () => {
     const outbox = new Outbox(pool, wallet as Hex);
     await outbox.insert({ nonce: 1, items: [settlement(other), settlement(id)], variants: [variant(1, 2)] }, []);
     await outbox.addVariant(1, variant(2, 1));
-    const shown = async (job: string) => (await reader.get(job, wallet)).job.on_chain.settlement_tx;
+    const shown = async (job: Hex) => (await reader.get(toApiJobId(job), wallet)).job.on_chain.settlement_tx;
     expect([await shown(other), await shown(id)]).toEqual([tx(2), tx(1)]);
     await outbox.markMined(1, tx(2), 7, tx(70));
     expect([await shown(other), await shown(id)]).toEqual([tx(2), null]);
@@ -103,7 +98,7 @@ describe("a job that settles", () => {
   it("shows none before it is sent, and none of a nonce that another transaction used", async () => {
     const id = await add(1, "settling", null);
     const outbox = new Outbox(pool, wallet as Hex);
-    const shown = async () => (await reader.get(id, wallet)).job.on_chain.settlement_tx;
+    const shown = async () => (await reader.get(toApiJobId(id), wallet)).job.on_chain.settlement_tx;
     await outbox.insert({ nonce: 1, items: [{ ...settlement(id), kind: "acknowledge" }], variants: [variant(1)] }, []);
     expect(await shown()).toBeNull();
     await outbox.insert({ nonce: 2, items: [settlement(id)], variants: [variant(2)] }, []);
@@ -119,21 +114,21 @@ it.each([
 ])("a job that was refunded after %s says so", async (_, columns, reason) => {
   const id = await add(1, "settled", "refunded");
   for (const [name, value] of Object.entries(columns))
-    await pool.query(`UPDATE index.job SET ${name} = $2 WHERE id = $1`, [fromApiJobId(id), value]);
-  expect((await reader.get(id, wallet)).job).toMatchObject({ status: "refunded", refund_reason: reason });
-  await pool.query("UPDATE index.job SET status = 'settled' WHERE id = $1", [fromApiJobId(id)]);
-  expect((await reader.get(id, wallet)).job).not.toHaveProperty("refund_reason");
+    await pool.query(`UPDATE index.job SET ${name} = $2 WHERE id = $1`, [id, value]);
+  expect((await reader.get(toApiJobId(id), wallet)).job).toMatchObject({ status: "refunded", refund_reason: reason });
+  await pool.query("UPDATE index.job SET status = 'settled' WHERE id = $1", [id]);
+  expect((await reader.get(toApiJobId(id), wallet)).job).not.toHaveProperty("refund_reason");
 });
 
 type Filters = Omit<JobQuery, "wallet" | "limit">;
 async function page(query: Filters, limit = 10) {
   const { data, cursor } = await reader.list({ wallet, limit, ...query });
-  return { ids: data.map(({ job }) => job.id), states: data.map(({ job }) => job.status), cursor };
+  return { ids: data.map(({ id }) => id), states: data.map(({ job }) => job.status), cursor };
 }
 
 /** All pages of this size, one after the other, downwards from the newest or upwards from `after`. */
-async function walk(query: Filters, limit: number): Promise<string[]> {
-  const seen: string[] = [];
+async function walk(query: Filters, limit: number): Promise<Hex[]> {
+  const seen: Hex[] = [];
   const up = query.after !== undefined;
   let cursor = query.after;
   do {
@@ -167,7 +162,7 @@ describe("a page of jobs", () => {
 
   it("walked by status shows each job once in both directions, with an index behind", async () => {
     const oldest = await add(0, "failed", "failed");
-    const ids: string[] = [];
+    const ids: Hex[] = [];
     for (let n = 1; n <= 9; n++) ids.unshift(await add(n, "settled", n % 3 === 0 ? "processing" : "settled"));
     for (const limit of [1, 2, 3, 4, 10]) {
       expect(await walk({ status: "settled" }, limit), `pages of ${limit}`).toEqual(ids);
@@ -184,7 +179,7 @@ describe("a page of jobs", () => {
   });
 
   it("with `after` alone has the oldest above it, and its cursor is the next `after`", async () => {
-    const ids: string[] = [];
+    const ids: Hex[] = [];
     for (let n = 1; n <= 5; n++) ids.push(await add(n, "settled", n === 4 ? null : "settled"));
     const [first, second, third, fourth, fifth] = ids;
     expect(await page({ after: first }, 2)).toMatchObject({ ids: [third, second], cursor: third });
@@ -203,7 +198,7 @@ describe("a page of jobs", () => {
          'settled', 1, 8, 1, $2 FROM generate_series(1, 250) AS n`,
       [wallet, hash, madeAt(1)],
     );
-    expect(await page({ status: "failed" })).toMatchObject({ ids: [], cursor: expect.stringMatching(/^job_/) });
+    expect(await page({ status: "failed" })).toMatchObject({ ids: [], cursor: expect.stringMatching(/^0x/) });
     expect(await walk({ status: "failed" }, 10)).toEqual([rare]);
     await pool.query(
       `INSERT INTO index.job (id, wallet, model, tier, status, created_at, credits_charged, credits_compensated)
@@ -213,7 +208,7 @@ describe("a page of jobs", () => {
   });
 
   it("is whole where the index has nothing at all, page by page", async () => {
-    const ids: string[] = [];
+    const ids: Hex[] = [];
     for (let n = 1; n <= 5; n++) ids.unshift(await add(n, "settled", null));
     expect(await page({}, 2)).toMatchObject({ ids: ids.slice(0, 2), cursor: ids[1] });
     expect(await page({ before: ids[1] }, 4)).toMatchObject({ ids: ids.slice(2), cursor: null });
@@ -234,9 +229,9 @@ it("says why a failed job failed, once the index knows", async () => {
     await add(2, null, "settled"),
     await add(1, "failed", null),
   ];
-  await pool.query("UPDATE index.job SET failure_reason = 'worker_failed' WHERE id = $1", [fromApiJobId(failed)]);
+  await pool.query("UPDATE index.job SET failure_reason = 'worker_failed' WHERE id = $1", [failed]);
   const { data } = await reader.list({ wallet, limit: 10 });
-  expect(data.map(({ job: { id, failure_reason } }) => [id, failure_reason])).toEqual([
+  expect(data.map(({ id, job }) => [id, job.failure_reason])).toEqual([
     [failed, "worker_failed"],
     [settled, undefined],
     [unindexed, undefined],
@@ -249,13 +244,13 @@ it("says how soon a job was answered, by the index or by the service's own row",
     await add(2, "settling", null),
     await add(1, "pending", null),
   ];
-  await pool.query("UPDATE index.job SET answered_at = created_at + 4 WHERE id = $1", [fromApiJobId(indexed)]);
+  await pool.query("UPDATE index.job SET answered_at = created_at + 4 WHERE id = $1", [indexed]);
   await pool.query(
     `UPDATE job SET locked_at = 1800000000, completion = '{"completion": {"completedAt": 1800000007}}' WHERE job_id = $1`,
-    [own],
+    [toApiJobId(own)],
   );
   const { data } = await reader.list({ wallet, limit: 10 });
-  expect(data.map((found) => [found.job.id, answerSeconds(found)])).toEqual([
+  expect(data.map((found) => [found.id, answerSeconds(found)])).toEqual([
     [indexed, 4],
     [own, 7],
     [open, null],

@@ -5,7 +5,7 @@ import { jobObject } from "../../../../api/jobs/job-reader.ts";
 import { newJobId, toApiJobId } from "../../../../protocol/job-id.ts";
 import { eventBody } from "../../../../webhooks/events.ts";
 
-const id = toApiJobId(newJobId());
+const id = newJobId();
 const escrow = `0x${"e5".repeat(20)}`;
 const hash = `0x${"ab".repeat(32)}` as const;
 
@@ -44,7 +44,7 @@ describe("credit.topup", () => {
     ).data;
 
   it("of a part says what is still to come", () => {
-    const part = { job_id: id, credits_compensated: 5, credits_due: 8, credits_outstanding: 3 };
+    const part = { job_id: toApiJobId(id), credits_compensated: 5, credits_due: 8, credits_outstanding: 3 };
     expect(told("job.compensated", part)).toMatchObject({
       source: "compensation",
       credits_added: 5,

@@ -49,5 +49,5 @@ it("shows a job's id as clients know it, in lines and in those of a child", () =
   });
   const lines = text.trim().split("\n");
   const shown = "job_018f3b5c0a1b7c2d8e3f405162738495";
-  expect(lines.map((line) => JSON.parse(line).jobId)).toEqual([shown, shown, null]);
+  expect(lines.map((line) => JSON.parse(line).jobId)).toEqual([shown, shown, undefined]);
 });

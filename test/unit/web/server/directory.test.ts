@@ -1,5 +1,6 @@
 /** The pages of the network and the explorer are open to everyone, and read on the connections that jobs need. */
 import { expect, it } from "vitest";
+import { toApiJobId } from "../../../../protocol/job-id.ts";
 import { serveWebApi } from "../../support/web-api.ts";
 
 const signer = (n: number) => `0x${String(n).repeat(40)}`;
@@ -15,8 +16,9 @@ const worker = (n: number) => ({
   models: [],
   registeredAt: 1_700_000_000,
 });
+const JOB_ID = "0x018f3b5c0a1b7c2d8e3f405162738495";
 const slash = (n: number) => ({
-  jobId: "job_1",
+  jobId: JOB_ID,
   worker: signer(n),
   amount: String(n),
   stake: "0",
@@ -181,11 +183,11 @@ it("shows what a worker earned ever and in seven days, and what the treasury owe
       { ...earned, day: today, units: 30 },
       { ...earned, worker: signer(2), day: today, units: 4 },
     ],
-    index_treasury_debts: [{ jobId: "job_1", units: 5 }],
+    index_treasury_debts: [{ jobId: JOB_ID, units: 5 }],
   });
   expect(await reply.json()).toMatchObject({
     earned_total: 1_230,
     earned_7d: 230,
-    owed: [{ job_id: "job_1", units: 5 }],
+    owed: [{ job_id: toApiJobId(JOB_ID), units: 5 }],
   });
 });

@@ -51,12 +51,12 @@ it("refuses a second export of a wallet while one runs", async () => {
 it("an export that its client broke off ends, however many jobs are left", async () => {
   const { get, nextPage, pages } = await openExports();
   const broken = get("0xa");
-  await nextPage("job_1");
+  await nextPage("0x01");
   expect((await get("0xa")).status).toBe(409);
   await (await broken).body?.cancel();
   // There is always another page.
   const giving = setInterval(() => {
-    for (const give of pages.splice(0)) give("job_2");
+    for (const give of pages.splice(0)) give("0x02");
   }, 20);
   onTestFinished(() => clearInterval(giving));
   await expect.poll(async () => (await get("0xa")).status, { timeout: 20_000 }).toBe(200);
