@@ -1,4 +1,4 @@
-import { appendFileSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
@@ -21,22 +21,11 @@ const compressed: Plugin = {
   },
 };
 
-const NOTICES = "assets/licenses.md";
-
-/** Redoc comes bundled, with the notices of its packages beside it. */
-const redocNotices: Plugin = {
-  name: "redoc-notices",
-  writeBundle({ dir = "" }) {
-    const file = fileURLToPath(import.meta.resolve("redoc/bundles/redoc.standalone.js.LICENSE.txt"));
-    appendFileSync(join(dir, NOTICES), `\n## redoc and what it is made of\n\n${readFileSync(file, "utf8")}`);
-  },
-};
-
-/** The web application, served by the API at /app, and the API reference. Build: `node scripts/build/web.ts`. */
+/** The web application, served by the API at /app. Build: `node scripts/build/web.ts`. */
 export default defineConfig({
   root: fileURLToPath(new URL(".", import.meta.url)),
   base: "/app/",
-  plugins: [react(), compressed, redocNotices],
+  plugins: [react(), compressed],
   resolve: {
     alias: [
       { find: /^react$/, replacement: fileURLToPath(new URL("react.mjs", import.meta.url)) },
@@ -48,13 +37,12 @@ export default defineConfig({
     target: "es2022",
     // The server reads there what each page needs (web/server/app.ts).
     manifest: "manifest.json",
-    license: { fileName: NOTICES },
+    license: { fileName: "assets/licenses.md" },
     // The content security policy allows no inline scripts and no data: URLs but images.
     modulePreload: { polyfill: false },
     assetsInlineLimit: 0,
     chunkSizeWarningLimit: 900,
     rolldownOptions: {
-      input: ["index.html", "reference.html"].map((name) => fileURLToPath(new URL(name, import.meta.url))),
       // What every page needs is one file, and what decodes is another one: in a dozen each weighs more, and asks more often.
       output: {
         codeSplitting: {

@@ -5,6 +5,7 @@
 import { randomBytes } from "node:crypto";
 import { getAddress } from "viem";
 import { z } from "zod";
+import { address, contentHash as hash, jobId, txHash as transaction } from "../api/schemas/primitives.ts";
 import { FAILURE_REASONS } from "../protocol/job-status.ts";
 import { usdgValue } from "../protocol/money.ts";
 import { TIERS } from "../protocol/tiers.ts";
@@ -34,10 +35,6 @@ export type EventDefinition = {
   fields: (row: EventRow) => Record<string, unknown>;
 };
 
-const jobId = z.string().regex(/^job_[0-9a-f]{32}$/);
-const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/);
-const transaction = z.string().regex(/^0x[0-9a-f]{64}$/);
-const hash = z.string().regex(/^sha256:[0-9a-f]{64}$/);
 const whole = z.int().min(0);
 const block = whole.describe("Block of the transaction when the event was first seen.");
 const remaining = whole.describe("Spendable credits of the wallet after the event.");
@@ -235,7 +232,10 @@ export function envelopeSchema<Name extends EventName>(name: Name) {
     id: z
       .string()
       .regex(/^evt_[0-9a-f]{32}$/)
-      .describe("Deduplicate by it: an event can be delivered more than once, always with this id."),
+      .meta({
+        description: "Deduplicate by it: an event can be delivered more than once, always with this id.",
+        examples: [`evt_${"e7".repeat(16)}`],
+      }),
     event: z.literal(name),
     created_at: z.iso.datetime().describe("When it happened: time of its block."),
     api_version: z.literal(API_VERSION),

@@ -40,7 +40,12 @@ const SECRET_LENGTH = { min: 16, max: 256 };
 const url = z
   .string("must be a URL")
   .max(2_048, "must be at most 2,048 characters")
-  .meta({ description: "HTTPS endpoint.", format: "uri", pattern: "^https://" });
+  .meta({
+    description: "HTTPS endpoint.",
+    format: "uri",
+    pattern: "^https://",
+    examples: ["https://your-host.test/hook"],
+  });
 const events = z
   .array(z.enum(EVENT_NAMES, `must be one of ${EVENT_NAMES.join(", ")}`), "must be an array of event names")
   .min(1, "must name at least one event")

@@ -1,4 +1,4 @@
-/** The documentation pages: Markdown of docs/guide and the error table, rendered once, at the start. They run no script. */
+/** The documentation pages: Markdown of docs/guide, the error table and the API reference, rendered once, at the start (decision 185). */
 import { readFileSync } from "node:fs";
 import { Marked, Renderer } from "marked";
 import { DEFAULT_MAX_TOKENS, FLAT_TOKENS } from "../../protocol/pricing.ts";
@@ -6,6 +6,11 @@ import { PATHS, THEMES } from "../../shared/web-paths.ts";
 import type { Config } from "../config.ts";
 import { ApiError, ERROR_CODES, type ErrorCode } from "../errors.ts";
 import { ERROR_GUIDE } from "./error-guide.ts";
+
+/** A part of a page with its own address. `title` and `body` are HTML. */
+export type Section = { id: string; title: string; body: string; parts?: readonly Section[] };
+/** `opening` is Markdown. */
+export type Page = { path: string; title: string; opening: string; sections: readonly Section[] };
 
 /** Files of docs/guide in the order of the page. A section's address is its file's name. */
 const SECTIONS = [
@@ -23,26 +28,26 @@ const SECTIONS = [
 ];
 
 /** `/docs`: what a client's author reads, from the first call on. */
-export function guidePage(config: Config, operator: number): string {
+export function guidePage(config: Config, operator: number): Page {
   const values = placeholders(config, operator);
   const sections = SECTIONS.map((id) => {
     const file = readFileSync(new URL(`../../docs/guide/${id}.md`, import.meta.url), "utf8");
     const text = file.replace(/\{\{(\w+)\}\}/g, (_, name: string) => fillIn(values, name));
     const [, title = "", body = ""] = /^# (.+)\n([\s\S]*)$/.exec(text) ?? [];
-    return { id, title, body: markdown.parse(body) as string };
+    return { id, title: inline(title), body: withAlternatives(markdown.parse(body) as string) };
   });
   const opening =
     "Chat completions for prepaid credits. Each request locks its price on a blockchain. A worker of a decentralized pool " +
     "answers and signs, and the contract pays it when the signature is verified. You can check every charge without us.";
-  return page("/docs", "Guide", opening, sections);
+  return { path: "/docs", title: "Guide", opening, sections };
 }
 
 /** `/docs/errors`: the `docs` link of an error body leads to `#<code>`. */
-export function errorsPage(): string {
-  const sections = ERROR_CODES.map((code) => ({ id: code, title: `\`${code}\``, body: errorEntry(code) }));
+export function errorsPage(): Page {
+  const sections = ERROR_CODES.map((code) => ({ id: code, title: `<code>${code}</code>`, body: errorEntry(code) }));
   const opening =
     "Every code with its cause, what to do, and whether a repetition can help. All 5xx answers are safe to retry: nothing is charged without an answer.";
-  return page("/docs/errors", "Errors", opening, sections);
+  return { path: "/docs/errors", title: "Errors", opening, sections };
 }
 
 function errorEntry(code: ErrorCode): string {
@@ -82,29 +87,42 @@ function fillIn(values: Record<string, string>, name: string): string {
   return value;
 }
 
-const escapeHtml = (text: string) =>
+export const escapeHtml = (text: string): string =>
   text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
 
-/** Wide blocks can take the focus: the keyboard scrolls them too. What follows a code block's language is its caption. */
-const markdown = new Marked({
+/** Code with its caption, and the language that a reader may choose. Wide blocks can take the focus: the keyboard scrolls them too. */
+export const codeBlock = (text: string, caption: string, language = caption): string =>
+  `<figure data-language="${escapeHtml(language)}"><figcaption>${escapeHtml(caption)}</figcaption><pre tabindex="0"><code>${escapeHtml(text)}</code></pre></figure>`;
+
+/** The same in several languages. The script shows one at a time; without it all are there. */
+export const tabs = (figures: readonly string[]): string => `<div class="tabs">${figures.join("")}</div>`;
+
+/** Blocks of code with nothing between them are the same in several languages. */
+const withAlternatives = (html: string): string =>
+  html.replaceAll(/(?:<figure (?:(?!<\/figure>).)*<\/figure>\s*){2,}/gs, (figures) => tabs([figures]));
+
+/** As the application names them (web/src/ui/samples.ts). */
+const LANGUAGES: Record<string, string> = { sh: "curl", js: "JavaScript", python: "Python" };
+
+/** What follows a code block's language is its caption. */
+export const markdown = new Marked({
   renderer: {
     code({ text, lang = "" }) {
-      const caption = escapeHtml(lang.replace(/^\S+ ?/, ""));
-      return `<figure><figcaption>${caption}</figcaption><pre tabindex="0"><code>${escapeHtml(text)}</code></pre></figure>`;
+      const [language = "", ...caption] = lang.split(" ");
+      return codeBlock(text, caption.join(" "), LANGUAGES[language] ?? language);
     },
     table(token) {
       const table = Renderer.prototype.table.call(this, token);
       return `<div class="scroll" tabindex="0" role="region" aria-label="Table">${table}</div>`;
     },
     /** The page has the h1, and each file an h2. */
-    heading({ tokens, depth }) {
-      return `<h${depth + 1}>${this.parser.parseInline(tokens)}</h${depth + 1}>`;
+    heading({ tokens, depth, text }) {
+      const id = text.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
+      return `<h${depth + 1} id="${id}">${this.parser.parseInline(tokens)}</h${depth + 1}>`;
     },
   },
 });
-const inline = (text: string): string => markdown.parseInline(text) as string;
-
-type Section = { id: string; title: string; body: string };
+export const inline = (text: string): string => markdown.parseInline(text) as string;
 
 const DOCUMENTS = {
   "/docs": "Guide",
@@ -114,8 +132,8 @@ const DOCUMENTS = {
 };
 const PLACES = { [PATHS.models]: "Models", [PATHS.workers]: "Network", [PATHS.explorer]: "Explorer", "/docs": "Guide" };
 
-/** What stands above each page: the application's places, the documents, and light or dark, chosen without a script. */
-export function pageHead(path: string): string {
+/** What stands above each page: the application's places, the documents, their search, and light or dark. None of it needs a script. */
+function pageHead(path: string, asked: string): string {
   const links = (all: Record<string, string>, current: string) =>
     Object.entries(all)
       .map(([href, name]) => `<a href="${href}"${href === current ? ' aria-current="page"' : ""}>${name}</a>`)
@@ -125,27 +143,41 @@ export function pageHead(path: string): string {
   );
   return `<header>
 <div><a class="brand" href="/"><svg viewBox="0 0 32 32" aria-hidden="true"><rect width="32" height="32" rx="8"/><path d="M9 11h14M9 16h9M9 21h12"/></svg>Credit-metered inference</a><nav aria-label="Pages">${links(PLACES, "/docs")}</nav><a class="account" href="${PATHS.overview}">Your account</a></div>
-<div><nav aria-label="Documentation">${links(DOCUMENTS, path)}</nav><nav class="themes" aria-label="Theme">${themes.join("")}</nav></div>
+<div><nav aria-label="Documentation">${links(DOCUMENTS, path)}</nav><form role="search" action="/docs/search"><input type="search" name="q" value="${escapeHtml(asked)}" maxlength="100" placeholder="Search" aria-label="Search the documentation" autocomplete="off" required></form><nav class="themes" aria-label="Theme">${themes.join("")}</nav></div>
 </header>`;
 }
 
-function page(path: string, title: string, opening: string, sections: readonly Section[]): string {
-  const contents = sections.map(({ id, title }) => `<li><a href="#${id}">${inline(title)}</a></li>`);
-  const parts = sections.map(
-    ({ id, title, body }) =>
-      `<section id="${id}"><h2><a class="here" href="#${id}">${inline(title)}</a></h2>${body}</section>`,
-  );
+const entry = ({ id, title, parts = [] }: Section): string =>
+  `<li><a href="#${id}">${title}</a>${parts.length > 0 ? `<ul>${parts.map(entry).join("")}</ul>` : ""}</li>`;
+
+const sectionOf = ({ id, title, body, parts = [] }: Section, level = 2): string =>
+  `<section id="${id}"><h${level}><a class="here" href="#${id}">${title}</a></h${level}>${body}${parts.map((part) => sectionOf(part, level + 1)).join("\n")}</section>`;
+
+/** A page as HTML. */
+export function htmlOf({ path, title, opening, sections }: Page): string {
+  const contents = `<nav class="contents" aria-label="On this page"><ul>${sections.map(entry).join("")}</ul></nav>`;
+  const main = `<h1>${title}</h1><div class="lead">${markdown.parse(opening)}</div>${sections.map((one) => sectionOf(one)).join("\n")}`;
+  return shell({ path, title }, contents, main);
+}
+
+/** The frame of each page. `asked`: what was searched for. */
+export function shell(
+  { path, title, asked = "" }: { path: string; title: string; asked?: string },
+  contents: string,
+  main: string,
+): string {
   return `<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${title} – Credit-metered inference</title>
-<link rel="stylesheet" href="/docs/style.css"></head>
+<link rel="stylesheet" href="/docs/style.css">
+<script type="module" src="/docs/reader.mjs"></script></head>
 <body>
 <a class="skip" href="#main">Skip to the text</a>
-${pageHead(path)}
-<div class="layout">
-<nav class="contents" aria-label="On this page"><ul>${contents.join("")}</ul></nav>
-<main id="main"><h1>${title}</h1><p class="lead">${inline(opening)}</p>${parts.join("\n")}</main>
+${pageHead(path, asked)}
+<div class="layout${path === "/docs/reference" ? " wide" : ""}">
+${contents}
+<main id="main">${main}</main>
 </div>
 </body>
 </html>

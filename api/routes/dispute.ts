@@ -19,11 +19,9 @@ const disputeBodySchema = z
       received_output_hash: z
         .string("must be sha256: and 64 hex digits")
         .regex(/^sha256:[0-9a-fA-F]{64}$/, "must be sha256: and 64 hex digits")
+        .meta({ examples: [`sha256:${"a7".repeat(32)}`] })
         .transform((hash) => hash.toLowerCase())
-        .meta({
-          description: "SHA-256 of the full text you received, UTF-8, without a trailing newline.",
-          examples: [`sha256:${"a7".repeat(32)}`],
-        }),
+        .describe("SHA-256 of the full text you received, UTF-8, without a trailing newline."),
     },
     "must be a JSON object",
   )

@@ -7,12 +7,7 @@ import { sharedStack } from "../support/shared-fixtures.ts";
 
 const stack = await sharedStack("service");
 
-const PAGES = ["/docs", "/docs/errors"];
-
-type Document = {
-  paths: Record<string, Record<string, { operationId: string; tags: string[] }>>;
-  tags: { name: string }[];
-};
+const PAGES = ["/docs", "/docs/reference", "/docs/errors", "/docs/search?q=retry"];
 
 const get = (path: string) => fetch(`${stack.info.base_url}${path}`);
 
@@ -35,26 +30,27 @@ describe("the docs link of an error", () => {
 });
 
 describe("the pages", () => {
-  it.each(PAGES)("%s needs no key, runs nothing and loads nothing from elsewhere", async (path) => {
+  it.each(PAGES)("%s needs no key, and loads nothing from elsewhere", async (path) => {
     const response = await get(path);
     expect(response.status).toBe(200);
-    expect(response.headers.get("content-security-policy")).toMatch(/^default-src 'none'; style-src 'self';/);
+    expect(response.headers.get("content-security-policy")).toMatch(
+      /^default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self';/,
+    );
     const text = await response.text();
-    expect(text).not.toMatch(/<script|\son\w+=|\sstyle=|<img|<iframe|@import/);
-    for (const [, address] of text.matchAll(/<link[^>]+href="([^"]+)"/g)) expect(address).toMatch(/^\/docs\//);
+    expect(text).not.toMatch(/<script>|\son\w+=|\sstyle=|<img|<iframe|@import/);
+    for (const [, address] of text.matchAll(/<(?:link|script)[^>]+(?:href|src)="([^"]+)"/g))
+      expect(address).toMatch(/^\/docs\/(?:style\.css|reader\.mjs)$/);
   });
 
   it("lead to each other: every link inside the site has its target", async () => {
     const texts = new Map<string, string>();
     for (const path of PAGES) texts.set(path, await (await get(path)).text());
-    // Redoc's addresses: #tag/<tag>/operation/<operationId>, #tag/<tag>.
-    const { paths, tags } = (await (await get("/openapi.json")).json()) as Document;
-    const addresses = tags.map(({ name }) => `tag/${name}`);
-    for (const { tags, operationId } of Object.values(paths).flatMap((operations) => Object.values(operations)))
-      addresses.push(`tag/${tags[0]}/operation/${operationId}`);
-    texts.set("/docs/reference", addresses.map((address) => `id="${address}"`).join("\n"));
     // The description, and the application's front door.
     for (const path of ["/openapi.json", "/", ...Object.values(PATHS)]) texts.set(path, "");
+    for (const [path, text] of texts) {
+      const ids = [...text.matchAll(/ id="([^"]*)"/g)].map(([, id]) => id);
+      expect(new Set(ids).size, `ids on ${path}`).toBe(ids.length);
+    }
     for (const path of PAGES) {
       for (const [, link] of (texts.get(path) as string).matchAll(/href="((?:\/|#)[^"]*)"/g)) {
         const [target = "", hash] = (link as string).split("#");
@@ -106,7 +102,7 @@ describe("the pages", () => {
     expect(text).not.toContain("{{");
   });
 
-  it.each([...PAGES, "/openapi.json", "/docs/style.css"])(
+  it.each(["/docs", "/docs/reference", "/docs/errors", "/docs/reader.mjs", "/openapi.json", "/docs/style.css"])(
     "%s is sent compressed, and once to each reader",
     async (path) => {
       const first = await get(path);
@@ -127,6 +123,50 @@ describe("the pages", () => {
     const etag = (await get("/docs")).headers.get("etag") ?? "";
     const headers = { cookie: "theme=dark", "if-none-match": etag, "cache-control": "max-age=0" };
     expect((await fetch(`${stack.info.base_url}/docs`, { headers })).status).toBe(200);
+  });
+
+  it("the reference shows each operation, event and field of the OpenAPI document", async () => {
+    type Operation = { operationId: string; tags: string[]; summary: string; parameters?: { name: string }[] };
+    type Document = Record<"paths" | "webhooks", Record<string, Record<string, Operation>>> & {
+      components: { schemas: Record<string, { properties?: object }> };
+    };
+    const text = await (await get("/docs/reference")).text();
+    const { paths, webhooks, components } = (await (await get("/openapi.json")).json()) as Document;
+    for (const operations of [...Object.values(paths), ...Object.values(webhooks)]) {
+      for (const { operationId, tags, summary, parameters = [] } of Object.values(operations)) {
+        const [, section = ""] = text.split(`<section id="tag/${tags[0]}/operation/${operationId}">`);
+        expect(section).toContain(summary);
+        for (const { name } of parameters) expect(section, operationId).toContain(`<dt><code>${name}</code>`);
+      }
+    }
+    // Each operation links its errors, which have a page of their own.
+    const { Error: _, ...schemas } = components.schemas;
+    for (const [name, { properties = {} }] of Object.entries(schemas)) {
+      for (const field of Object.keys(properties)) expect(text, name).toContain(`<code>${field}</code>`);
+    }
+    expect(text).not.toMatch(/undefined|\[object/);
+  });
+
+  it.each([
+    ["idempotency", "/docs#idempotency"],
+    ["insufficient", "/docs/errors#insufficient_credits"],
+    ["list webhooks", "/docs/reference#tag/Webhooks/operation/listWebhooks"],
+    // A word with a slip, and one that is not yet complete.
+    ["webhoks", "/docs#webhooks"],
+    ["dispu", "/docs#disputes"],
+  ])("the search finds what stands about %s", async (asked, href) => {
+    const text = await (await get(`/docs/search?q=${encodeURIComponent(asked)}`)).text();
+    expect(text).toContain(`<a href="${href}">`);
+  });
+
+  it.each([
+    ["<script>alert(1)</script>", "&lt;script&gt;alert(1)&lt;/script&gt;"],
+    ["(", "("],
+    ["x".repeat(5_000), "x".repeat(100)],
+  ])("the search answers %.20s as text, and has no more of it than 100 characters", async (asked, shown) => {
+    const response = await get(`/docs/search?q=${encodeURIComponent(asked)}`);
+    expect(response.status).toBe(200);
+    expect(await response.text()).toContain(`<p role="status">Nothing was found for “${shown}”.</p>`);
   });
 
   it("the OpenAPI document names this service", async () => {

@@ -61,7 +61,7 @@ describe("what production installs", () => {
   const production = entries.filter(([, { dev, devOptional, optional }]) => !dev && !devOptional && !optional);
 
   /** What `web/` imports of packages that production does not install. React's part is Preact's (`web/react.mjs`). */
-  const BROWSER = ["@tanstack/react-query", "preact", "react-router", "redoc", "wagmi"];
+  const BROWSER = ["@tanstack/react-query", "preact", "react-router", "wagmi"];
   /** Types and peers that no bundle has. */
   const NO_CODE = /^(@types\/.*|react|react-dom|typescript|core-js)$/;
 
@@ -83,8 +83,8 @@ describe("what production installs", () => {
     const installed = entries.filter(([, { dev, optional }]) => !dev && !optional).map(([place]) => place);
     const shipped = new Set([...installed, ...bundled()]);
     const others = [...shipped].filter((place) => !allowed.test(packages[place]?.license ?? ""));
-    // Two name theirs (MIT) in a file alone, DOMPurify gives a choice, Vite comes with Lightning CSS (MPL-2.0), and jsonify is in the public domain.
-    const known = ["decko", "dompurify", "jsonify", "lightningcss", "stickyfill"];
+    // Vite comes with Lightning CSS (MPL-2.0), and jsonify is in the public domain.
+    const known = ["jsonify", "lightningcss"];
     expect(others.map(nameOf).sort()).toEqual(known);
   });
 
