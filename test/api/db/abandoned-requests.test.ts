@@ -21,6 +21,18 @@ it("is joined once, at whatever gateway, and only by the same wallet and body", 
   expect(taken.filter((job) => job !== null)).toEqual([jobId]);
 });
 
+it("is told apart from others that are asked for at the same moment", async () => {
+  const [asked, other] = [request(), request()];
+  const [first, second, third] = [newJobId(), newJobId(), newJobId()];
+  await one.add(asked, first);
+  await one.add(asked, second);
+  await one.add(other, third);
+  const strangers = Array.from({ length: 20 }, request);
+  const taken = await Promise.all([...strangers, asked, other, ...strangers, asked].map((each) => two.take(each)));
+  expect(taken.filter((job) => job !== null).toSorted()).toEqual([first, second, third].toSorted());
+  expect(taken[21]).toBe(third);
+});
+
 it("is not ended by its gateway while a repetition waits for it at another one", async () => {
   const [asked, jobId] = [request(), newJobId()];
   await one.add(asked, jobId);
