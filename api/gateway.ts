@@ -36,6 +36,7 @@ import { provenCompletion } from "./disputes/decide.ts";
 import { DisputeDesk } from "./disputes/desk.ts";
 import { type JobContext, signAccess } from "./jobs/context.ts";
 import { EarlierAnswers } from "./jobs/earlier-answers.ts";
+import { ExposureLimit } from "./jobs/exposure-limit.ts";
 import { FailurePauses } from "./jobs/failure-pauses.ts";
 import { JobEnding } from "./jobs/job-ending.ts";
 import { JobReader } from "./jobs/job-reader.ts";
@@ -46,7 +47,6 @@ import { RowUpdater } from "./jobs/row-updater.ts";
 import { RunningJobs } from "./jobs/running-jobs.ts";
 import { TokenCounter } from "./jobs/tokens.ts";
 import { WorkerClient } from "./jobs/worker-client.ts";
-import { WorkerCover } from "./jobs/worker-cover.ts";
 import { WorkerPool } from "./jobs/worker-pool.ts";
 import { Metrics } from "./observe/metrics.ts";
 
@@ -61,7 +61,7 @@ export type Gateway = Awaited<ReturnType<typeof startGateway>>;
 /** Where it is between its start and its stop. */
 type Phase = {
   /** Whether every transaction that an earlier process left open has come to its end; before, no job is taken. */
-  takenUp: boolean;
+  recovered: boolean;
   /** False once it is known that the process stops: `/readyz` says that requests should go elsewhere. Those that come are served. */
   accepting: boolean;
   /** No request is taken any more. */
@@ -81,7 +81,7 @@ export async function startGateway(
   const { contracts, chainId } = config.deployment;
   const escrow = contracts.InferenceEscrow;
   const account = signingAccount(config.GATEWAY_PRIVATE_KEY);
-  const phase: Phase = { takenUp: false, accepting: true, stopping: false };
+  const phase: Phase = { recovered: false, accepting: true, stopping: false };
   const metrics = new Metrics();
   const ciphers = {
     answers: new Cipher(config.MASTER_KEY, "answers", config.OTHER_MASTER_KEYS),
@@ -156,7 +156,7 @@ export async function startGateway(
   const incidents = new IncidentStore(pool, logger);
   const observations = new Observations();
   const client = new WorkerClient(endpointPolicy(config));
-  const cover = new WorkerCover(
+  const exposure = new ExposureLimit(
     { index: pool, directory, operator: operator.id, head, times, logger },
     {
       creditsPerSvc: config.CREDITS_PER_SVC,
@@ -167,7 +167,7 @@ export async function startGateway(
     {
       directory,
       client,
-      cover,
+      exposure,
       testPrompt: async ({ signer, endpoint }, model) => {
         const access = await signAccess({ account, chainId, escrow }, { jobId: NO_JOB, worker: signer });
         return client.trial(endpoint, { model, access }, AbortSignal.timeout(TEST_TIMEOUT_MS));
@@ -183,7 +183,7 @@ export async function startGateway(
     },
   );
   const queue = new PlaceQueue({ workers, balances, pipeline, metrics }, { seconds: config.QUEUE_SECONDS });
-  const [{ takenUp }] = await Promise.all([pipeline.start(), directory.start(), cover.start()]);
+  const [{ recovered }] = await Promise.all([pipeline.start(), directory.start(), exposure.start()]);
   await workers.start();
 
   // Jobs and disputes.
@@ -282,9 +282,9 @@ export async function startGateway(
   if (config.OTHER_MASTER_KEYS.length > 0) void reencrypt(pool, ciphers, logger, () => phase.stopping);
 
   // From then on what the chain shows of this gateway's jobs and disputes is all there is.
-  takenUp
+  recovered
     .then(() => {
-      phase.takenUp = true;
+      phase.recovered = true;
       if (phase.stopping) return;
       recovery.start();
       desk.start();
@@ -308,7 +308,7 @@ export async function startGateway(
     await pipeline.stop(timeoutMs);
     workers.stop();
     await storeSeen();
-    cover.stop();
+    exposure.stop();
     await tokens.stop();
     await client.close();
     directory.stop();

@@ -10,7 +10,7 @@ import { type Checks, wrongFields } from "../verify/checks.ts";
 import type { JobStory } from "../verify/story.ts";
 import type { Deployment, Model } from "./chain.ts";
 import type { Reply, Statement } from "./reply.ts";
-import type { Asked } from "./request.ts";
+import type { ClientRequest } from "./request.ts";
 
 /** What came back for a request. `left`: the program did not want the rest of it, or it is not known. `answered`: another reply had the job's whole answer. */
 export type Received = {
@@ -42,7 +42,7 @@ export function signedStatement(
 }
 
 /** What a whole reply says, held against the request and against itself. `isSigned`: its statement is signed as it says. */
-export function checkReply(checks: Checks, asked: Asked, received: Received, isSigned: boolean): void {
+export function checkReply(checks: Checks, asked: ClientRequest, received: Received, isSigned: boolean): void {
   const { reply, headers, jobId } = received;
   const id = toApiJobId(jobId);
   const names = [...reply.ids].map((name) => wrongFields("reply", { id: name }, { id: `chatcmpl-${id}` }));
@@ -105,7 +105,7 @@ function checkUsage(checks: Checks, { usage }: Reply, signed: Statement["complet
 type Allowed = { model: Model | null; operator: number | null };
 
 /** The lock: for this wallet, model and price, now, and for no more than was asked for or signed. */
-export function checkLocked(checks: Checks, story: JobStory, asked: Asked, { model, operator }: Allowed): void {
+export function checkLocked(checks: Checks, story: JobStory, asked: ClientRequest, { model, operator }: Allowed): void {
   const { locked, word, authorized } = story;
   const { credits } = locked.args;
   const { wallet, authorization, maxTokens } = asked;
@@ -143,7 +143,7 @@ export function checkLocked(checks: Checks, story: JobStory, asked: Asked, { mod
 }
 
 /** The settlement or the proof: the charge of this text, by the price formula, for what the worker signed. */
-export function checkSettled(checks: Checks, story: JobStory, asked: Asked, received: Received): void {
+export function checkSettled(checks: Checks, story: JobStory, asked: ClientRequest, received: Received): void {
   const { settled, proven } = story;
   const { reply, left } = received;
   const completion = settled !== null ? settledCompletion(settled) : proven !== null ? provenCompletion(proven) : null;

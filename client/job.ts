@@ -18,7 +18,7 @@ import {
 } from "./dispute.ts";
 import type { Finding, FindingId, JobReport } from "./findings.ts";
 import type { Statement } from "./reply.ts";
-import type { Asked } from "./request.ts";
+import type { ClientRequest } from "./request.ts";
 
 /** Who is told, and what disputes are opened with. */
 export type JobContext = {
@@ -37,7 +37,7 @@ export const isOver = ({ settled, returned, proven }: JobStory): boolean =>
 /** Checks the job and acts on what is wrong. Never rejects: what cannot be looked at is a finding. */
 export class JobCheck {
   readonly #context: JobContext;
-  readonly #asked: Asked;
+  readonly #asked: ClientRequest;
   readonly #received: Received;
   readonly #ask: Ask;
   readonly #checks = new Checks();
@@ -47,7 +47,7 @@ export class JobCheck {
   #unchecked = false;
   #disputeTx: Hex | null = null;
 
-  constructor(context: JobContext, asked: Asked, received: Received, ask: Ask) {
+  constructor(context: JobContext, asked: ClientRequest, received: Received, ask: Ask) {
     this.#context = context;
     this.#asked = asked;
     this.#received = received;

@@ -14,7 +14,7 @@ export type Signing = { account: Pick<SigningAccount, "address" | "sign">; walle
  * What a request asks for. `again`: the program names it (Idempotency-Key), so its answer can be an earlier one's. `from`: no event of its job
  * is before this block, unless it is an earlier one's.
  */
-export type Asked = {
+export type ClientRequest = {
   model: string;
   maxTokens: number;
   stream: boolean;
@@ -31,7 +31,7 @@ export type Asked = {
 };
 
 /** What a body asks for; null for one that is no chat request. */
-export function readBody(body: string): Pick<Asked, "model" | "maxTokens" | "stream" | "reasoning"> | null {
+export function readBody(body: string): Pick<ClientRequest, "model" | "maxTokens" | "stream" | "reasoning"> | null {
   let value: Record<string, unknown>;
   try {
     value = Object(JSON.parse(body));
@@ -62,9 +62,9 @@ const HOLDS = 300;
 export async function nameJob(
   chain: ChainView,
   headers: Headers,
-  asked: Pick<Asked, "model" | "maxTokens"> & { body: string },
+  asked: Pick<ClientRequest, "model" | "maxTokens"> & { body: string },
   signing: Signing | null,
-): Promise<Asked["authorization"] | Response> {
+): Promise<ClientRequest["authorization"] | Response> {
   if (signing === null) {
     if (!headers.has(KEY)) headers.set(KEY, randomUUID());
     return null;

@@ -10,7 +10,7 @@ import { type Ask, LATE } from "./dispute.ts";
 import { type Finding, findingLine, type JobReport } from "./findings.ts";
 import { isOver, JobCheck, type JobContext } from "./job.ts";
 import { EventStream, Reply, ReplyFormError } from "./reply.ts";
-import { type Asked, jobNames, nameJob, readBody, type Signing } from "./request.ts";
+import { type ClientRequest, jobNames, nameJob, readBody, type Signing } from "./request.ts";
 
 export type VerifiedOptions = {
   /** A node of the settlement chain that you trust, not the service's. */
@@ -69,13 +69,13 @@ export function verified(options: VerifiedOptions): VerifiedFetch {
 type Sending = {
   url: string;
   init: RequestInit & { headers: Headers; body: string };
-  asked: Asked;
+  asked: ClientRequest;
   patience: Patience;
   heard: Map<Hex, Response>;
 };
 
 /** A request that got no answer: what it asked for, of whom, and the headers that name its job. */
-type Unanswered = { key: string; names: [string, string][]; asked: Asked };
+type Unanswered = { key: string; names: [string, string][]; asked: ClientRequest };
 
 class VerifiedClient {
   readonly #context: JobContext;
@@ -86,7 +86,7 @@ class VerifiedClient {
   /** Whoever asks one of these again gets its job's answer, and pays once. Oldest first. */
   readonly #unanswered = new Set<Unanswered>();
   /** Jobs of requests of which a broken reply without text is checked already: another one says no more. */
-  readonly #empty = new WeakMap<Asked, Hex>();
+  readonly #empty = new WeakMap<ClientRequest, Hex>();
   /** Jobs whose answers the program has. */
   readonly #answered = new Set<Hex>();
   /** When the replies that have ended since the last round are checked. */
@@ -127,7 +127,7 @@ class VerifiedClient {
     // Whoever checks the job waits for it; until then nobody does.
     from.catch(() => {});
     const now = { askedAt: Date.now(), named: new Set<Hex>(), from };
-    let asked: Asked = { ...read, ...now, again, wallet: this.#wallet, authorization: null };
+    let asked: ClientRequest = { ...read, ...now, again, wallet: this.#wallet, authorization: null };
     const earlier =
       again || this.#unanswered.size === 0 ? undefined : this.#takeUnanswered(keyOf({ url, headers, body }));
     if (earlier !== undefined) {
@@ -359,7 +359,7 @@ class VerifiedClient {
     if (this.#answered.size > 10_000 && oldest !== undefined) this.#answered.delete(oldest);
   }
 
-  #check(asked: Asked, received: Received, ask: Ask): void {
+  #check(asked: ClientRequest, received: Received, ask: Ask): void {
     this.#round ??= sleep(ROUND).then(() => {
       this.#round = undefined;
     });

@@ -4,7 +4,7 @@ import { parseArgs } from "node:util";
 import { onStopSignal, stopWithNpm } from "../shared/signals.ts";
 import { curlCommand } from "./dev/demo.ts";
 import { messageOf, ROOT, StackError } from "./dev/files.ts";
-import { type Asked, findServed, inWords, listingsOf, poolOf } from "./dev/models.ts";
+import { findServed, inWords, listingsOf, type ModelOptions, poolOf } from "./dev/models.ts";
 import { optionsFromEnv, type Starting, startStack } from "./dev/stack.ts";
 
 const USAGE = `Usage: npm start [-- options]
@@ -30,7 +30,7 @@ Settings from the environment, each with its default:
 class UsageError extends Error {}
 
 /** What the command line asks for; null for the help. Throws a UsageError. */
-function readArguments(argv: readonly string[]): Asked | null {
+function readArguments(argv: readonly string[]): ModelOptions | null {
   const text = { type: "string" } as const;
   const options = { backend: text, models: text, help: { type: "boolean", short: "h" } } as const;
   try {

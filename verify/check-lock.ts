@@ -87,18 +87,18 @@ function checkConsent(checks: Checks, job: Job): void {
 }
 
 /** What a lock was asked for; `before`: it must be mined before this time. */
-type Asked = { wallet: string; model: number; maxTokens: number; maxCredits: number; before: number };
+type LockTerms = { wallet: string; model: number; maxTokens: number; maxCredits: number; before: number };
 
-const termsOfPlain = ({ args }: CallOf<"lock">): Asked => {
+const termsOfPlain = ({ args }: CallOf<"lock">): LockTerms => {
   const [wallet, model, , maxTokens, maxCredits, before] = args;
   return { wallet, model, maxTokens, maxCredits, before };
 };
-const termsOfAuthorized = ({ args: [{ expiresAt, ...terms }] }: CallOf<"lockAuthorized">): Asked => ({
+const termsOfAuthorized = ({ args: [{ expiresAt, ...terms }] }: CallOf<"lockAuthorized">): LockTerms => ({
   ...terms,
   before: expiresAt,
 });
 
-function checkCall(checks: Checks, { story: { locked, word }, timeOf }: Job, asked: Asked): void {
+function checkCall(checks: Checks, { story: { locked, word }, timeOf }: Job, asked: LockTerms): void {
   const { args } = locked;
   const { wallet, model, maxTokens, maxCredits, before } = asked;
   const price = quote(maxTokens, word);

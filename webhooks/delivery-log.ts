@@ -76,7 +76,7 @@ const SELECT = `SELECT d.*, e.name, e.occurred_at, e.body, w.url, a.status AS la
   LEFT JOIN LATERAL (SELECT * FROM webhook_attempt WHERE delivery_id = d.id ORDER BY number DESC LIMIT 1) a ON true`;
 
 // biome-ignore lint/suspicious/noExplicitAny: a row of the query above
-function shown(row: any): DeliveryObject {
+function deliveryObject(row: any): DeliveryObject {
   const { data } = JSON.parse(row.body);
   return {
     id: `dlv_${row.id}`,
@@ -110,7 +110,7 @@ export async function listDeliveries(
      ORDER BY d.id DESC LIMIT $5`,
     [webhookId, before, query.status ?? null, query.event ?? null, query.limit + 1],
   );
-  return { data: rows.slice(0, query.limit).map(shown), has_more: rows.length > query.limit };
+  return { data: rows.slice(0, query.limit).map(deliveryObject), has_more: rows.length > query.limit };
 }
 
 /**
@@ -131,7 +131,7 @@ export async function getDelivery(context: WebhookContext, wallet: string, id: s
     [row.id, before ?? null, ATTEMPTS_SHOWN + 1],
   );
   return {
-    ...shown(row),
+    ...deliveryObject(row),
     url: readUrl(context, row.webhook_id, row.url),
     body: row.body,
     attempt_log: attempts.rows

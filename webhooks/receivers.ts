@@ -138,7 +138,10 @@ export function readUrl(
   }
 }
 
-const shown = (context: WebhookContext, { id, url, events, status, created_at }: WebhookRow): WebhookObject => ({
+const webhookObject = (
+  context: WebhookContext,
+  { id, url, events, status, created_at }: WebhookRow,
+): WebhookObject => ({
   id,
   url: readUrl(context, id, url),
   events,
@@ -178,7 +181,7 @@ export async function createWebhook(context: WebhookContext, wallet: string, bod
     );
     return created.rows[0] as WebhookRow;
   });
-  return { ...shown(context, row), ...(body.secret === undefined ? { secret } : {}) };
+  return { ...webhookObject(context, row), ...(body.secret === undefined ? { secret } : {}) };
 }
 
 /** The wallet's webhooks, until the transaction's end: otherwise two requests could both see the last free place. */
@@ -229,7 +232,7 @@ export async function listWebhooks(context: WebhookContext, wallet: string): Pro
     `SELECT ${COLUMNS} FROM webhook WHERE wallet = $1 ORDER BY created_at DESC, id DESC`,
     [wallet.toLowerCase()],
   );
-  return rows.map((row) => shown(context, row));
+  return rows.map((row) => webhookObject(context, row));
 }
 
 /** Deletes a webhook with its delivery log and its tests; nothing is sent to it any more. @throws ApiError `webhook_not_found` */
@@ -278,7 +281,7 @@ export async function changeWebhook(
   });
   // Deleting takes no lock of the wallet's.
   if (row === undefined) throw unknownWebhook(id);
-  return shown(context, row);
+  return webhookObject(context, row);
 }
 
 /**
@@ -299,7 +302,7 @@ export async function rotateSecret(
      RETURNING ${COLUMNS}`,
     [id, wallet.toLowerCase(), context.cipher.encrypt(secret, id), overlap_hours],
   );
-  if (rows[0] !== undefined) return { ...shown(context, rows[0]), secret };
+  if (rows[0] !== undefined) return { ...webhookObject(context, rows[0]), secret };
   await ownWebhook(context.pool, wallet, id);
   throw new ApiError("conflict", "The secret before this one still counts: retire it first, then make another one.");
 }
@@ -327,7 +330,7 @@ export async function enableWebhook(context: WebhookContext, wallet: string, id:
     [id, wallet.toLowerCase(), number, timestamp],
   );
   if (rows[0] === undefined) throw unknownWebhook(id);
-  return shown(context, rows[0]);
+  return webhookObject(context, rows[0]);
 }
 
 /** The wallet's webhook; `FOR UPDATE`: nobody changes or deletes it before the transaction ends. @throws ApiError `webhook_not_found` */

@@ -128,10 +128,10 @@ export class Pipeline {
   }
 
   /**
-   * Takes up the signer's nonce, then brings every transaction that an earlier process left open to its end: `takenUp` resolves when
+   * Takes up the signer's nonce, then brings every transaction that an earlier process left open to its end: `recovered` resolves when
    * the last one is. Until then what becomes of their jobs is open.
    */
-  async start(): Promise<{ takenUp: Promise<void> }> {
+  async start(): Promise<{ recovered: Promise<void> }> {
     const { account } = this.#context;
     const count = await this.#rpc.request<Hex>("eth_getTransactionCount", [account.address, "latest"]);
     // The chain is behind what we saw mined (reorganisation, restored development chain): the same bytes go out again.
@@ -140,7 +140,7 @@ export class Pipeline {
     // What is taken up can wait for an earlier nonce that a reorganisation removes meanwhile.
     this.#reorgs.start((row) => this.#again(row));
     this.#finality = repeat(() => this.#requeueFinal(), FINALITY_LOOK_MS);
-    return { takenUp: Promise.all(open).then(() => {}) };
+    return { recovered: Promise.all(open).then(() => {}) };
   }
 
   /**

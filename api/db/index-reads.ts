@@ -7,9 +7,9 @@ import {
   type AccountRow,
   DISPUTE,
   type DisputeRow,
+  type IndexedJob,
   type IndexHead,
   JOB,
-  type JobRow,
   MODEL,
   type ModelRow,
   SLASH,
@@ -68,16 +68,16 @@ export async function read<Row>(reader: Reader, name: string, text: string, valu
 const JOBS = `SELECT ${select(JOB)} FROM ${view("job")}`;
 
 /** One job of any wallet; null if the index does not know it. */
-export async function getJob(reader: Reader, jobId: Hex): Promise<JobRow | null> {
-  const rows = await read<JobRow>(reader, "job", `${JOBS} WHERE id = $1`, [jobId]);
+export async function getJob(reader: Reader, jobId: Hex): Promise<IndexedJob | null> {
+  const rows = await read<IndexedJob>(reader, "job", `${JOBS} WHERE id = $1`, [jobId]);
   return rows[0] ?? null;
 }
 
 /** Those of the jobs that the index knows, of any wallet, in any order. */
-export async function getJobs(reader: Reader, jobIds: readonly Hex[]): Promise<JobRow[]> {
+export async function getJobs(reader: Reader, jobIds: readonly Hex[]): Promise<IndexedJob[]> {
   if (jobIds.length === 0) return [];
   const text = `${JOBS} WHERE id = ANY($1)`;
-  return read<JobRow>(reader, "jobs_named", text, [jobIds]);
+  return read<IndexedJob>(reader, "jobs_named", text, [jobIds]);
 }
 
 export type JobQuery = {
@@ -98,7 +98,7 @@ export const walksUp = ({ before, after }: Pick<JobQuery, "before" | "after">): 
  * Jobs of a wallet in the order of their ids, which are UUIDv7: the newest first, or from a lone `after` on the oldest first. One walk along
  * one index: the statement has exactly the filters that were asked for.
  */
-export async function listJobs(reader: Reader, query: JobQuery): Promise<JobRow[]> {
+export async function listJobs(reader: Reader, query: JobQuery): Promise<IndexedJob[]> {
   const { wallet, limit, before, after, status, model } = query;
   const values: unknown[] = [wallet.toLowerCase(), limit];
   const parts: [name: string, condition: string][] = [];
@@ -113,7 +113,7 @@ export async function listJobs(reader: Reader, query: JobQuery): Promise<JobRow[
   const direction = walksUp(query) ? "ASC" : "DESC";
   // As the indexes have it (indexer/src/setup.ts). A bare `id` would be the output's, an expression that no index has.
   const text = `${JOBS} AS job WHERE wallet = $1 ${parts.map((part) => part[1]).join(" ")} ORDER BY job.id COLLATE "C" ${direction} LIMIT $2`;
-  return read<JobRow>(reader, ["jobs", ...parts.map((part) => part[0])].join("_"), text, values);
+  return read<IndexedJob>(reader, ["jobs", ...parts.map((part) => part[0])].join("_"), text, values);
 }
 
 const OVERDUE_LIMIT = 100;

@@ -42,7 +42,7 @@ export const JOB = columns<typeof index.job.$inferSelect>()(
   "billedTokens",
   "failureReason",
 );
-export type JobRow = RowOf<typeof JOB>;
+export type IndexedJob = RowOf<typeof JOB>;
 
 export const ACCOUNT = columns<typeof index.account.$inferSelect>()(
   "wallet",

@@ -10,7 +10,7 @@ import { recoverSigner } from "../../shared/secp256k1.ts";
 import { openDisputeOperation } from "../chain/operations.ts";
 import type { Rpc } from "../chain/rpc.ts";
 import type { DisputeRequest } from "../db/disputes.ts";
-import type { JobRow } from "../db/index-reads.ts";
+import type { IndexedJob } from "../db/index-reads.ts";
 import type { SignedCompletion, StoredJob } from "../db/jobs.ts";
 import type { ErrorCode } from "../errors.ts";
 import type { JobContext } from "../jobs/context.ts";
@@ -96,7 +96,7 @@ export type DecisionContext = {
   rpc: Rpc;
   registry: Address;
   /** The job as the index has it; null if it does not (yet). */
-  indexed: (jobId: Hex) => Promise<Pick<JobRow, "proofTx" | "settlementTx" | "proofHash" | "disputeTx"> | null>;
+  indexed: (jobId: Hex) => Promise<Pick<IndexedJob, "proofTx" | "settlementTx" | "proofHash" | "disputeTx"> | null>;
   /** How many disputes the service opened for a wallet and lost, from a time on (Unix seconds); 0 while the index cannot tell. */
   lost: (wallet: Address, from: number) => Promise<number>;
   /** How long a request waits for the job's settlement. */

@@ -5,7 +5,7 @@ import { type Repeated, repeat } from "../../shared/repeat.ts";
 import { sleep } from "../../shared/sleep.ts";
 import { type SignerLock, signerLockKey } from "../chain/signer-lock.ts";
 import type { AnsweredRequest, DisputeRequest, DisputeStore } from "../db/disputes.ts";
-import type { JobRow } from "../db/index-reads.ts";
+import type { IndexedJob } from "../db/index-reads.ts";
 import type { StoredJob } from "../db/jobs.ts";
 import { ApiError } from "../errors.ts";
 import type { Metrics } from "../observe/metrics.ts";
@@ -29,7 +29,7 @@ export type DisputeContext = DecisionContext & {
   /** Without its signer to itself (`held`), this process's requests may be another's by now. */
   signer: Pick<SignerLock, "held" | "left">;
 };
-export type DisputedJob = { jobId: Hex; wallet: Address; stored: StoredJob | null; row: JobRow | null };
+export type DisputedJob = { jobId: Hex; wallet: Address; stored: StoredJob | null; row: IndexedJob | null };
 export type Disputed = Exclude<Decision, { kind: "refused" }>;
 
 /**
@@ -99,7 +99,7 @@ export class DisputeDesk {
    * The gateways' rows are kept for days: a job without one is over, was another operator's, or was lost with a
    * database.
    */
-  #withoutRow(row: JobRow | null, arrivedAt: Date): Refusal | null {
+  #withoutRow(row: IndexedJob | null, arrivedAt: Date): Refusal | null {
     const { jobs } = this.#context;
     if (row?.disputeTx) return "already_open";
     if (row?.status === "failed" || row?.status === "refunded") return "not_charged";

@@ -9,9 +9,9 @@ import { acknowledgeOperation, type Outcome } from "../chain/operations.ts";
 import { incidentCode } from "../db/incidents.ts";
 import type { Answer } from "./answer.ts";
 import { type JobContext, signAccess, signAssignment } from "./context.ts";
+import type { OfferEnd } from "./exposure-limit.ts";
 import { isAcknowledgedBy } from "./verdict.ts";
 import { type CompletedEvent, WorkerFailure } from "./worker-client.ts";
-import type { OfferEnd } from "./worker-cover.ts";
 import type { Dispatched, Place } from "./worker-pool.ts";
 
 /** An offer, or its acknowledgement, that is followed by the answer within this time is not noted: the answer says both. */

@@ -123,7 +123,7 @@ export class JobEnding {
    * The client gets an error: nobody may charge the job any more, and its credits go back. Resolves when that is mined or cannot be done now.
    * Rejects with NotSent where the process stops.
    */
-  refused(job: EndingJob, refusal: Refusal): Promise<Ending> {
+  endUncharged(job: EndingJob, refusal: Refusal): Promise<Ending> {
     return this.#underWayWith(job.jobId, () => this.#end(job, { ...job.facts, refusal }));
   }
 
@@ -146,7 +146,7 @@ export class JobEnding {
     refusal: Refusal,
     { error, worker }: { error: (refundTx: Hex | null) => ApiError; worker: Address | undefined },
   ): Promise<ApiError> {
-    const ended = this.refused(job, refusal).catch((failure) => {
+    const ended = this.endUncharged(job, refusal).catch((failure) => {
       this.#log(job.jobId).warn({ err: failure }, "a refused job could not be ended yet; the next sweep does it");
       return NOTHING;
     });

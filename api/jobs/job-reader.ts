@@ -10,7 +10,7 @@ import type { Completion } from "../../protocol/messages.ts";
 import { creditsOf, usdgValue } from "../../protocol/money.ts";
 import type { Cipher } from "../../shared/cipher.ts";
 import { settlementsSent } from "../chain/outbox.ts";
-import { getJob, getJobs, ifIndexed, type JobQuery, type JobRow, listJobs, walksUp } from "../db/index-reads.ts";
+import { getJob, getJobs, type IndexedJob, ifIndexed, type JobQuery, listJobs, walksUp } from "../db/index-reads.ts";
 import { findJob, findJobs, type JobStore, ownJobs, type StoredJob } from "../db/jobs.ts";
 import type { Reader } from "../db/pool.ts";
 import { ApiError, quoted } from "../errors.ts";
@@ -34,7 +34,7 @@ const PROGRESS: Record<JobState, number> = {
  * One job from the index, the gateway's own row, or both. What the chain says of an ended job stands; until the index has
  * it, the row tells what this service has done itself: a client reads its own writes, `settling` included.
  */
-export function jobObject(row: JobRow | null, stored: StoredJob | null, escrow: string): JobObject | null {
+export function jobObject(row: IndexedJob | null, stored: StoredJob | null, escrow: string): JobObject | null {
   const storedStatus = visible(stored);
   // Our own dispute, mined a moment ago; once the index has seen it, it also knows how it went on.
   const disputed = stored?.disputeTx && !row?.disputeTx;
@@ -77,19 +77,19 @@ export function jobObject(row: JobRow | null, stored: StoredJob | null, escrow: 
 }
 
 /** Why a job ended without a charge, or lost it: the contract's own word, or the rule that gave its credits back. */
-export const whyUncharged = (status: JobState | null, row: JobRow | null) => ({
+export const whyUncharged = (status: JobState | null, row: IndexedJob | null) => ({
   ...(status === "failed" && row?.failureReason && { failure_reason: row.failureReason }),
   ...(status === "refunded" && { refund_reason: refundReason(row) }),
 });
 
 /** Why a refunded job was: the specification has this state for timeouts, the contract also for what it gives back after a proof or a charge. */
-function refundReason(row: JobRow | null): (typeof REFUND_REASONS)[number] {
+function refundReason(row: IndexedJob | null): (typeof REFUND_REASONS)[number] {
   if (row?.disputeTx) return "dispute";
   return row?.equivocated ? "equivocation" : "timeout";
 }
 
 /** What operator and treasury give back of the charge; no field where nothing is due. */
-function compensationOf({ compensationPaid: paid, compensationOwed: owed }: JobRow) {
+function compensationOf({ compensationPaid: paid, compensationOwed: owed }: IndexedJob) {
   if (paid + owed === 0) return {};
   const credits = { credits_due: creditsOf(paid + owed), credits_paid: creditsOf(paid) };
   return { compensation: { ...credits, credits_outstanding: creditsOf(owed) } };
@@ -99,7 +99,7 @@ function compensationOf({ compensationPaid: paid, compensationOwed: owed }: JobR
  * What the job costs its client: the charge of its settlement, less the whole credits that a dispute brought back. Nothing is
  * charged before the settlement, so an answer that was disputed before it costs nothing yet.
  */
-function cost(status: JobState, row: JobRow | null, stored: StoredJob | null): number {
+function cost(status: JobState, row: IndexedJob | null, stored: StoredJob | null): number {
   if (row?.settlementTx) return row.creditsCharged - row.creditsCompensated;
   const settled = status === "settled" || status === "disputed";
   return settled && stored?.state === "settled" ? (stored.creditsCharged ?? 0) : 0;
@@ -137,7 +137,7 @@ function admits({ status, model }: JobQuery, stored: StoredJob): boolean {
 const OVERLAY_LIMIT = 200;
 
 /** A job of a wallet, with the two rows that it was made of. */
-export type FoundJob = { id: Hex; job: JobObject; stored: StoredJob | null; row: JobRow | null };
+export type FoundJob = { id: Hex; job: JobObject; stored: StoredJob | null; row: IndexedJob | null };
 
 /** A clock that is set right differs from the chain's by less. */
 const CLOCK_SECONDS = 5;
@@ -183,7 +183,7 @@ export class JobReader {
   }
 
   /** A job as the index has it, whosever it is; null if it does not. */
-  indexed(jobId: Hex): Promise<JobRow | null> {
+  indexed(jobId: Hex): Promise<IndexedJob | null> {
     return ifIndexed(getJob(this.#pool, jobId), null);
   }
 
@@ -219,7 +219,7 @@ export class JobReader {
 
     // Each source is whole as far as it was read. Where the index has the last own job, it has those beyond it, too.
     const ends = [
-      ...(rows.length > limit ? [(rows.at(-1) as JobRow).id] : []),
+      ...(rows.length > limit ? [(rows.at(-1) as IndexedJob).id] : []),
       ...(lastOwn === undefined || rowOf.has(lastOwn) || known.has(lastOwn) ? [] : [lastOwn]),
     ].sort();
     const horizon = up ? ends[0] : ends.at(-1);

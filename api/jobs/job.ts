@@ -56,7 +56,7 @@ export type CompletedJob = { worker: Address; completed: CompletedEvent; settlin
  * `locked`, then `firstToken`, then `completed`, the last two once the lock is in the job's row or after a second; each rejects with
  * the ApiError of the client's answer. Several clients can follow one job; one under a key runs to its end whether or not anybody listens.
  */
-export class JobRun {
+export class RunningJob {
   readonly input: JobInput;
   readonly answer = new Answer();
   readonly locked: Promise<Lock>;
@@ -421,7 +421,7 @@ export class JobRun {
     this.#log.error({ err: error }, "a job broke off on our side: it is failed");
     if (this.#held === undefined) return;
     this.#context.ending
-      .refused(this.#endingJob(this.#held), { reason: "answer_lost", why: "the gateway broke off" })
+      .endUncharged(this.#endingJob(this.#held), { reason: "answer_lost", why: "the gateway broke off" })
       .catch((failure) => this.#log.warn({ err: failure }, "the job could not be failed yet; the next sweep does it"));
   }
 

@@ -157,7 +157,7 @@ function undoLateLock(context: JobContext, input: JobInput, mined: Promise<Outco
     .then(async (outcome) => {
       if (outcome.status === "reverted") return noteRefusedLock(context, input, outcome.revert);
       log.warn("a lock was mined after its request had been refused: it is failed");
-      await context.ending.refused(lockedJob(input, lockOf(outcome), false), refusal);
+      await context.ending.endUncharged(lockedJob(input, lockOf(outcome), false), refusal);
     })
     .catch((error) => log.error({ err: error }, "a late lock could not be undone now; the next sweep does it"));
 }

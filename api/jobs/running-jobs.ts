@@ -1,13 +1,13 @@
 import type { Hex } from "viem";
 import { sleep } from "../../shared/sleep.ts";
-import type { JobRun } from "./job.ts";
+import type { RunningJob } from "./job.ts";
 
 /** Longest wait for clients that take their whole answers slowly. */
 const SLOW_CLIENT_MS = 10_000;
 
 /** The jobs that this process runs, from their lock to their mined settlement. */
 export class RunningJobs {
-  readonly #jobs = new Map<Hex, { run: JobRun; over: Promise<void> }>();
+  readonly #jobs = new Map<Hex, { run: RunningJob; over: Promise<void> }>();
   /** One for each client that is still connected: resolves when it is noted that it left. */
   readonly #leaving = new Set<Promise<void>>();
 
@@ -20,11 +20,11 @@ export class RunningJobs {
   }
 
   /** The job, while a request can still join it here. */
-  find(jobId: Hex): JobRun | undefined {
+  find(jobId: Hex): RunningJob | undefined {
     return this.#jobs.get(jobId)?.run;
   }
 
-  track(run: JobRun): void {
+  track(run: RunningJob): void {
     const { jobId } = run.input;
     const over = run.completed
       .then((job) => job.settling.done)

@@ -5,9 +5,9 @@ import type { Directory, Model, RegisteredWorker } from "../chain/directory.ts";
 import { INCIDENTS, type IncidentCode, type IncidentStore, incidentCode, oneLine } from "../db/incidents.ts";
 import { ANY_WORKER, type Observations } from "../db/observations.ts";
 import type { Metrics } from "../observe/metrics.ts";
+import type { ExposureLimit, OfferEnd } from "./exposure-limit.ts";
 import { ModelTests, type TestResult } from "./model-tests.ts";
 import type { WorkerClient } from "./worker-client.ts";
-import type { OfferEnd, WorkerCover } from "./worker-cover.ts";
 import { chooseBest, WorkerHealth } from "./worker-health.ts";
 
 /** A healthy worker is asked this often; one that was just lost or late at every tick, one that stays away this rarely. */
@@ -31,7 +31,7 @@ type PoolSettings = {
 type Parts = {
   directory: Directory;
   client: WorkerClient;
-  cover: WorkerCover;
+  exposure: ExposureLimit;
   /** Sends the gateway's test prompt to the worker's model; resolves with its text. Rejects with WorkerFailure, or with a timeout. */
   testPrompt: (worker: RegisteredWorker, model: string) => Promise<string>;
   incidents: IncidentStore;
@@ -195,21 +195,23 @@ export class WorkerPool {
 
   /** Hosts that could take such a job if they had nothing else to do, without those in `excluded`. */
   capable(model: number, { credits, needs }: Demand, excluded: ReadonlySet<string> = NONE): RegisteredWorker[] {
-    const { cover } = this.#parts;
+    const { exposure } = this.#parts;
     return this.hosts(model).filter(
       (worker) =>
-        !excluded.has(worker.signer) && this.#of(worker.signer).has(model, needs) && cover.largest(worker) >= credits,
+        !excluded.has(worker.signer) &&
+        this.#of(worker.signer).has(model, needs) &&
+        exposure.largest(worker) >= credits,
     );
   }
 
   /** Of these, the ones that can take it now. */
   candidates(model: number, demand: Demand, excluded: ReadonlySet<string> = NONE): RegisteredWorker[] {
-    const { cover } = this.#parts;
+    const { exposure } = this.#parts;
     const now = Date.now();
     return this.capable(model, demand, excluded).filter(
       (worker) =>
         this.#of(worker.signer).free(now, this.#settings.startWithinMs) > 0 &&
-        cover.room(worker, demand.jobId) >= demand.credits,
+        exposure.room(worker, demand.jobId) >= demand.credits,
     );
   }
 
@@ -244,7 +246,7 @@ export class WorkerPool {
     );
     if (worker === undefined) return null;
     const health = this.#of(worker.signer);
-    const giveBack = [health.keep(), this.#parts.cover.keep(worker, demand.credits)];
+    const giveBack = [health.keep(), this.#parts.exposure.keep(worker, demand.credits)];
     const leave = () => {
       for (const give of giveBack.splice(0)) give();
     };
@@ -268,14 +270,14 @@ export class WorkerPool {
     { jobId, model, credits }: { jobId: Hex; model: number; credits: number },
   ): Dispatched {
     const job = this.#of(worker.signer).begin(Date.now());
-    const { cover } = this.#parts;
-    cover.offered(jobId, worker, credits);
+    const { exposure } = this.#parts;
+    exposure.offered(jobId, worker, credits);
     return {
       taken: () => job.taken(Date.now()),
       firstToken: () => this.#observeFirstToken(model, worker.signer, job.firstToken(Date.now())),
       end: (how) => {
         job.end(Date.now());
-        cover.left(jobId, how);
+        exposure.left(jobId, how);
         this.#freed();
       },
     };
@@ -283,7 +285,7 @@ export class WorkerPool {
 
   /** The worker's answer of a job is settled for so many credits. */
   charged(jobId: Hex, worker: RegisteredWorker, credits: number): void {
-    this.#parts.cover.charged(jobId, worker, credits);
+    this.#parts.exposure.charged(jobId, worker, credits);
   }
 
   /** Every worker known on chain, with what the last probe said, the jobs it has from here and its places for more. */
@@ -295,7 +297,14 @@ export class WorkerPool {
       const free = health.free(now, this.#settings.startWithinMs);
       // One whose models have all failed the gateway's test answers probes, and no client.
       const healthy = health.healthy && [...worker.models].some((model) => !health.isBroken(model));
-      return { worker: worker.signer, healthy, outstanding, free, room: this.#parts.cover.room(worker), firstTokenMs };
+      return {
+        worker: worker.signer,
+        healthy,
+        outstanding,
+        free,
+        room: this.#parts.exposure.room(worker),
+        firstTokenMs,
+      };
     });
   }
 
@@ -376,7 +385,7 @@ export class WorkerPool {
   /** The job is over, or its answer was handed out. */
   released(jobId: Hex): void {
     this.#withheld.delete(jobId);
-    this.#parts.cover.over(jobId);
+    this.#parts.exposure.over(jobId);
   }
 
   /** Something went wrong with the worker: counted, stored, and followed by what its severity asks for (api/db/incidents.ts). */

@@ -17,7 +17,7 @@ import { Answer, SentText } from "../jobs/answer.ts";
 import { AUTHORIZATION_HEADER, parseAuthorization, unauthorizable } from "../jobs/authorization.ts";
 import type { JobContext } from "../jobs/context.ts";
 import { cameToNothing, claimLasts, type EarlierAnswers } from "../jobs/earlier-answers.ts";
-import { type CompletedJob, JobRun } from "../jobs/job.ts";
+import { type CompletedJob, RunningJob } from "../jobs/job.ts";
 import { readAnswer, withSettlements } from "../jobs/job-reader.ts";
 import { Timings } from "../jobs/lock.ts";
 import type { RunningJobs } from "../jobs/running-jobs.ts";
@@ -50,7 +50,7 @@ type ChatDependencies = {
   docsUrl: string;
   runs: RunningJobs;
   /** Once it stops, running jobs are finished and new ones go elsewhere; none is taken before an earlier process's transactions have ended. */
-  phase: { readonly stopping: boolean; readonly takenUp: boolean };
+  phase: { readonly stopping: boolean; readonly recovered: boolean };
 };
 
 /**
@@ -67,20 +67,20 @@ export function completeChat(dependencies: ChatDependencies): RequestHandler {
     if (dependencies.phase.stopping) {
       throw unavailable("This gateway is stopping; retry the request.", 1);
     }
-    if (!dependencies.phase.takenUp) {
+    if (!dependencies.phase.recovered) {
       throw unavailable("This gateway has just started and takes no jobs yet; retry soon.", 5);
     }
     if (dependencies.jobs.head.silentMs > CHAIN_SILENT_MS) {
       throw unavailable("The settlement chain does not answer; retry in a few seconds.", 5);
     }
-    const asked = { plan, body, request, response };
+    const exchange = { plan, body, request, response };
     const key = idempotencyKey(request);
     if (authorization !== null) {
       if (key !== null) throw unauthorizable("its job id is an Idempotency-Key already; send no other");
       const { jobId } = authorization.signed;
-      await answerOnce(dependencies, asked, { key: toApiJobId(jobId), jobId });
-    } else if (key !== null) await answerOnce(dependencies, asked, { key, jobId: null });
-    else await answerOrJoin(dependencies, asked);
+      await answerOnce(dependencies, exchange, { key: toApiJobId(jobId), jobId });
+    } else if (key !== null) await answerOnce(dependencies, exchange, { key, jobId: null });
+    else await answerOrJoin(dependencies, exchange);
   };
 }
 
@@ -91,7 +91,7 @@ function authorizationOf(request: Request): RequestAuthorization | null {
 }
 
 /** A valid request, what it comes to, and where its answer goes. */
-type AskedChat = { plan: PlannedJob; body: ChatBody; request: Request; response: Response };
+type ChatExchange = { plan: PlannedJob; body: ChatBody; request: Request; response: Response };
 
 /** What a request is repeated under; `jobId` where the client chose it. */
 type Once = { key: string; jobId: Hex | null };
@@ -99,12 +99,12 @@ type Once = { key: string; jobId: Hex | null };
 /** Runs the job, unless an earlier request with this key did. */
 async function answerOnce(
   dependencies: ChatDependencies,
-  asked: AskedChat,
+  exchange: ChatExchange,
   { key, jobId: chosen }: Once,
 ): Promise<void> {
   const { jobs, idempotency, earlier } = dependencies;
-  const { body, request, response } = asked;
-  const { wallet } = asked.plan;
+  const { body, request, response } = exchange;
+  const { wallet } = exchange.plan;
   const isUsed = async () => chosen !== null && (await jobs.store.find(chosen)) !== null;
   for (;;) {
     const jobId = chosen ?? newJobId();
@@ -123,7 +123,7 @@ async function answerOnce(
     }
     if (claim.status === "new") {
       const release = () => idempotency.release(wallet, key, jobId);
-      if (!(await isUsed())) return answer(dependencies, asked, { jobId, claimedUntil, release });
+      if (!(await isUsed())) return answer(dependencies, exchange, { jobId, claimedUntil, release });
       await release();
       throw idTaken(jobId);
     }
@@ -142,14 +142,14 @@ async function answerOnce(
  * Runs a request without a key, or joins the job of the same request whose client hung up before any byte of its answer (docs/guide/idempotency.md, "Pay once: repeated requests").
  * Client libraries hang up at their timeout and send the same bytes again: their user pays once.
  */
-async function answerOrJoin(dependencies: ChatDependencies, asked: AskedChat): Promise<void> {
+async function answerOrJoin(dependencies: ChatDependencies, exchange: ChatExchange): Promise<void> {
   const { jobs, runs, earlier } = dependencies;
-  const { plan, body, request, response } = asked;
+  const { plan, body, request, response } = exchange;
   const repeated = { wallet: plan.wallet, bodyHash: request.bodyHash };
   const joined = await jobs.abandoned.take(repeated);
-  if (joined === null) return answer(dependencies, asked);
+  if (joined === null) return answer(dependencies, exchange);
   const run = runs.find(joined);
-  if (run !== undefined) return serve(dependencies, run, asked);
+  if (run !== undefined) return serve(dependencies, run, exchange);
   // Another gateway runs the job, or it is over. Its row is there once its lock is recorded.
   const recordedBy = Date.now() + jobs.times.lock * 1000;
   const repetition = { jobId: joined, wallet: plan.wallet, recordedBy, isClaimed: async () => true };
@@ -159,18 +159,18 @@ async function answerOrJoin(dependencies: ChatDependencies, asked: AskedChat): P
     await jobs.abandoned.add(repeated, joined);
     throw error;
   });
-  if (job === null) return answer(dependencies, asked);
+  if (job === null) return answer(dependencies, exchange);
   return replayAnswer(dependencies, job, body, response);
 }
 
 async function answer(
   dependencies: ChatDependencies,
-  asked: AskedChat,
+  exchange: ChatExchange,
   once?: { jobId: Hex; claimedUntil: number; release: () => Promise<void> },
 ): Promise<void> {
   const { balances } = dependencies.jobs;
-  const { plan, request, response } = asked;
-  let run: JobRun | undefined;
+  const { plan, request, response } = exchange;
+  let run: RunningJob | undefined;
   let isLocked = false;
   try {
     const timings = new Timings(request.receivedAt);
@@ -183,7 +183,7 @@ async function answer(
     // Made as late as it can be: until the lock is mined, the job is missing in lists behind newer ids.
     const jobId = once?.jobId ?? newJobId();
     describeSpan({ "job.id": toApiJobId(jobId), "gen_ai.request.model": model.id });
-    run = new JobRun(dependencies.jobs, {
+    run = new RunningJob(dependencies.jobs, {
       ...admitted,
       wallet,
       model,
@@ -200,7 +200,7 @@ async function answer(
       },
       () => {}, // `serve` rejects with it
     );
-    await serve(dependencies, run, asked);
+    await serve(dependencies, run, exchange);
   } catch (error) {
     // Without a lock the key is free again. From the lock on it stays with the job, whose row tells a repetition what came of it: an error does not
     // say that the chain has the job's end.
@@ -215,8 +215,8 @@ async function answer(
 /** Answers a client from a job of this process; several can follow one job. */
 async function serve(
   dependencies: ChatDependencies,
-  run: JobRun,
-  { plan, body, request, response }: AskedChat,
+  run: RunningJob,
+  { plan, body, request, response }: ChatExchange,
 ): Promise<void> {
   const { jobs, runs } = dependencies;
   const { jobId, claimedUntil } = run.input;
@@ -251,11 +251,11 @@ async function serve(
   else await reply(dependencies, run, base, { body, response, sent });
 }
 
-type Receiver = Pick<AskedChat, "body" | "response"> & { sent: SentText };
+type Receiver = Pick<ChatExchange, "body" | "response"> & { sent: SentText };
 
 async function reply(
   { jobs }: ChatDependencies,
-  run: JobRun,
+  run: RunningJob,
   base: CompletionBase,
   { body, response, sent }: Receiver,
 ): Promise<void> {
@@ -278,7 +278,7 @@ async function reply(
 
 async function stream(
   dependencies: ChatDependencies,
-  run: JobRun,
+  run: RunningJob,
   base: CompletionBase,
   { body, response, sent }: Receiver,
 ): Promise<void> {

@@ -54,7 +54,7 @@ export const gatewayChecks = ({ head, signerLock, pipeline, phase }: Gateway) =>
   signer: signerLock.held,
   settlement: !pipeline.congested,
   mining: pipeline.unminedMs < UNMINED_MS,
-  recovery: phase.takenUp,
+  recovery: phase.recovered,
   accepting: phase.accepting,
 });
 

@@ -21,7 +21,7 @@ import { messageOf, StackError } from "./files.ts";
 import type { WorkerOptions } from "./services.ts";
 
 /** What `npm start` was told: a server's base URL, and which of its models, as `catalog-id=name,…`. */
-export type Asked = { backend?: string | undefined; models?: string | undefined };
+export type ModelOptions = { backend?: string | undefined; models?: string | undefined };
 
 /** A server with those of its models that the stack offers: catalog id → name at the server. */
 export type Served = { server: ModelServer; names: ReadonlyMap<string, string> };
@@ -30,7 +30,7 @@ export type Served = { server: ModelServer; names: ReadonlyMap<string, string> }
 const LAUNCHED: readonly string[] = LAUNCH_MODELS.map(({ id }) => id);
 
 /** The servers to put behind the stack. Throws a StackError where one was named and cannot be used. */
-export async function findServed({ backend, models }: Asked, env: NodeJS.ProcessEnv): Promise<Served[]> {
+export async function findServed({ backend, models }: ModelOptions, env: NodeJS.ProcessEnv): Promise<Served[]> {
   if (backend === undefined) {
     if (models !== undefined) throw new StackError("--models needs --backend URL, the server that has them.");
     return mayLook(env) ? shareOut(await findModelServers()) : [];

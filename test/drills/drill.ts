@@ -12,11 +12,11 @@ import { onStopSignal } from "../../shared/signals.ts";
 import { Load } from "../faults/load.ts";
 import { judge, type Lossy, type Verdict } from "../faults/verdict.ts";
 import { GATEWAY_ENV, MODEL, openWorld, type World } from "../faults/world.ts";
-import type { Asked } from "../support/asked.ts";
 import { Balancer } from "../support/balancer.ts";
 import { Patience } from "../support/patience.ts";
 import { Part, ROOT } from "../support/processes.ts";
 import { Random } from "../support/random.ts";
+import type { RecordedRequest } from "../support/recorded-request.ts";
 import { SecondGateway } from "../support/second-gateway.ts";
 import { plainEnv, type TestStackOptions } from "../support/stack.ts";
 
@@ -78,12 +78,12 @@ export class Practice {
     this.load = new Load(world, new Random(1), pace);
   }
 
-  get failures(): Asked[] {
+  get failures(): RecordedRequest[] {
     return this.load.requests.filter(({ outcome }) => outcome !== "answered");
   }
 
   /** A failed request: what its client was told, and what the gateways' logs say of it. */
-  told({ at, outcome, status, code, message, jobId, requestId }: Asked): string {
+  told({ at, outcome, status, code, message, jobId, requestId }: RecordedRequest): string {
     const ids = [jobId, requestId].filter((id) => id !== null);
     const lines = this.gateways.flatMap(({ url, output }) => output.split("\n").map((line) => `\n  ${url} ${line}`));
     const logged = lines.filter((line) => ids.some((id) => line.includes(id)));

@@ -7,8 +7,8 @@ import { OPERATOR_ADMIN } from "../../scripts/deploy/config.ts";
 import { query } from "../../scripts/dev/postgres.ts";
 import { OPERATOR } from "../../scripts/dev/wallets.ts";
 import { MODEL } from "../faults/world.ts";
-import { type Asked, ask } from "../support/asked.ts";
 import { openStore } from "../support/client.ts";
+import { ask, type RecordedRequest } from "../support/recorded-request.ts";
 import { SECOND_ADDRESS, SECOND_KEY, SecondGateway } from "../support/second-gateway.ts";
 import { readStories } from "../support/stories.ts";
 import { type Drill, type Practice, startGateway } from "./drill.ts";
@@ -78,14 +78,14 @@ export const stolen: Drill = {
 };
 
 /** Credits that these jobs were charged, by the chain's events. */
-async function spent({ world }: Practice, jobs: readonly Asked[]): Promise<number> {
+async function spent({ world }: Practice, jobs: readonly RecordedRequest[]): Promise<number> {
   const ids = jobs.map(({ jobId }) => fromApiJobId(jobId as string));
   const text = `SELECT coalesce(sum(credits_charged), 0)::int AS sum FROM "index".job WHERE id = ANY($1)`;
   const { rows } = await world.pool.query(text, [ids]);
   return rows[0].sum;
 }
 
-async function beginTheft(practice: Practice): Promise<{ stop: () => Promise<Asked[]> }> {
+async function beginTheft(practice: Practice): Promise<{ stop: () => Promise<RecordedRequest[]> }> {
   const { stack, clients } = practice.world;
   const database = stack.info.database_url.replace(/[^/]*$/, "thief");
   await query(stack.info.database_url, "CREATE DATABASE thief");
@@ -101,7 +101,7 @@ async function beginTheft(practice: Practice): Promise<{ stop: () => Promise<Ask
   const pool = openStore({ ...stack, info: { ...stack.info, database_url: database } });
   const keys = await Promise.all(clients.map(({ account }) => new Keys(pool).regenerate(account.address)));
   await pool.end();
-  const loot: Asked[] = [];
+  const loot: RecordedRequest[] = [];
   let stopping = false;
   const stealing = (async () => {
     for (let n = 0; !stopping; n++) {

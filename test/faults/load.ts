@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Asked, ask } from "../support/asked.ts";
 import type { Client } from "../support/client.ts";
 import type { Random } from "../support/random.ts";
+import { ask, type RecordedRequest } from "../support/recorded-request.ts";
 import { type Judged, MODEL } from "./world.ts";
 
 /** No client waits longer than this for anything: a hang shows as such. */
@@ -24,7 +24,7 @@ export const leaverOf = (world: Judged): Client => world.clients[0] as Client;
 
 /** Clients that send one request after the other until told to stop; every answer is kept. */
 export class Load {
-  readonly requests: Asked[] = [];
+  readonly requests: RecordedRequest[] = [];
   readonly #world: Judged;
   readonly #clients: Promise<void>[];
   readonly #intervalMs: number;

@@ -12,10 +12,10 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import { eventually } from "../support/api-client.ts";
-import { type Asked, ask } from "../support/asked.ts";
 import { Client, openStore } from "../support/client.ts";
 import { untilIndexed } from "../support/indexed.ts";
 import { answer, Receiver } from "../support/receiver.ts";
+import { ask, type RecordedRequest } from "../support/recorded-request.ts";
 import { MASTER_KEY, SECOND_KEY, SecondGateway } from "../support/second-gateway.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
 
@@ -58,9 +58,9 @@ afterAll(async () => {
 });
 
 /** Requests of three clients, one after the other, for so long. */
-async function load(client: Client, ms: number): Promise<Asked[]> {
+async function load(client: Client, ms: number): Promise<RecordedRequest[]> {
   const end = Date.now() + ms;
-  const asked: Asked[] = [];
+  const asked: RecordedRequest[] = [];
   const one = async () => {
     while (Date.now() < end) {
       const body = { model: MODEL, stream: false, max_tokens: 20, messages: [{ role: "user", content: "Hello" }] };

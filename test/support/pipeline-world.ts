@@ -114,7 +114,7 @@ export class World {
   /** A pipeline as a gateway process would have it, when it has taken up what an earlier one left. */
   async start(options: PipelineOptions = {}) {
     const started = await this.startOnly(options);
-    await started.takenUp;
+    await started.recovered;
     return started;
   }
 
@@ -146,8 +146,8 @@ export class World {
     const pipeline = new Pipeline(context, rpc, { batchGas: 12_000_000n, sendsPerSecond: 1_000 });
     pipeline.onMined(this.rows.observe);
     this.#open.push({ pipeline, head });
-    const { takenUp } = await pipeline.start();
-    return { pipeline, head, outbox: context.outbox, takenUp };
+    const { recovered } = await pipeline.start();
+    return { pipeline, head, outbox: context.outbox, recovered };
   }
 }
 

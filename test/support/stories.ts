@@ -7,8 +7,8 @@ import { Chain } from "../../verify/chain.ts";
 import { verifyRange } from "../../verify/range.ts";
 import { EvidenceReader } from "../../verify/reader.ts";
 import type { KnownStack } from "./api-client.ts";
-import type { Asked } from "./asked.ts";
 import type { Patience } from "./patience.ts";
+import type { RecordedRequest } from "./recorded-request.ts";
 
 /** Whose job it is, how often each of these happened to it, who was paid, and for which answer. */
 export type Story = {
@@ -100,11 +100,11 @@ export async function untilEveryJobEnds(
  * What each client saw against what the chain says. Returns the answers that nobody paid for: never any, unless a transaction was taken back.
  */
 export function checkRequests(
-  requests: readonly Asked[],
+  requests: readonly RecordedRequest[],
   stories: ReadonlyMap<string, Story>,
   problems: string[],
-): Asked[] {
-  const unpaid: Asked[] = [];
+): RecordedRequest[] {
+  const unpaid: RecordedRequest[] = [];
   const jobsOfKeys = new Map<string, string>();
   for (const request of requests) {
     const { outcome, jobId, text, code, idempotencyKey } = request;

@@ -341,7 +341,7 @@ const BLOCK_BYTES = 512 * 1024;
 /** Transactions of a job that are read: its disputes and their votes can make more. */
 const JOB_TRANSACTIONS = 50;
 
-type Asked = { ours: ReadonlySet<string>; escrow: Address; withInput: boolean };
+type ReadOptions = { ours: ReadonlySet<string>; escrow: Address; withInput: boolean };
 
 /**
  * A transaction as the node shows it; numbers as numbers, the rest as it is. Decoding is the reader's own affair. `reverted`: what the escrow answers
@@ -350,7 +350,7 @@ type Asked = { ours: ReadonlySet<string>; escrow: Address; withInput: boolean };
 async function transactionOf(
   rpc: Rpc,
   hash: Hex,
-  { ours, escrow, withInput }: Asked,
+  { ours, escrow, withInput }: ReadOptions,
 ): Promise<contract.ChainTransaction | null> {
   const sent = await rpc.request<RawTransaction | null>("eth_getTransactionByHash", [hash], NODE_MS, OWN_BYTES);
   if (sent === null) return null;

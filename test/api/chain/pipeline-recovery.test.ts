@@ -77,14 +77,14 @@ describe("a process that ends between signing and mining", () => {
 
     let mined = false;
     const second = await world.startOnly();
-    const takenUp = second.takenUp.then(() => {
+    const recovered = second.recovered.then(() => {
       expect(mined).toBe(true);
     });
     expect(await second.outbox.open()).toHaveLength(1);
     mined = true;
     await world.node.setAutomine(true);
     await world.node.mine({ blocks: 1 });
-    await takenUp;
+    await recovered;
     expect((await world.node.getTransactionReceipt({ hash })).status).toBe("success");
     expect(await second.outbox.open()).toEqual([]);
   });
@@ -226,7 +226,7 @@ describe("a reorganisation", () => {
     await world.untilPending(1);
     await world.node.request({ method: "anvil_reorg" as never, params: [1, []] as never });
     await world.node.setAutomine(true);
-    await second.takenUp;
+    await second.recovered;
     for (const each of [before.hash, hash]) {
       expect((await world.node.getTransactionReceipt({ hash: each })).status).toBe("success");
     }

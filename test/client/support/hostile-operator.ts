@@ -35,7 +35,7 @@ export type Draft = {
 };
 
 /** A request as the operator has it: the wallet is that of its key. */
-export type Asked = {
+export type RecordedRequest = {
   wallet: Address;
   body: string;
   headers: IncomingMessage["headers"];
@@ -43,11 +43,11 @@ export type Asked = {
 };
 
 /** What it does for a request itself, instead of the real gateway: the reply. */
-type Play = (operator: HostileOperator, asked: Asked) => Promise<Draft>;
+type Play = (operator: HostileOperator, asked: RecordedRequest) => Promise<Draft>;
 
 export type Lie = {
   /** Changes what the real gateway replies. */
-  alter?: (draft: Draft, operator: HostileOperator, asked: Asked) => void | Promise<void>;
+  alter?: (draft: Draft, operator: HostileOperator, asked: RecordedRequest) => void | Promise<void>;
   play?: Play;
   /** Its answer to a request for a dispute; the real gateway's without it. `null`: none, ever. */
   dispute?: { status: number; body: unknown } | null;
@@ -173,7 +173,7 @@ export class HostileOperator {
   }
 
   /** Locks, has its worker sign, settles, and writes the reply that an honest gateway would. */
-  async play(asked: Asked, played: Played = {}): Promise<Draft> {
+  async play(asked: RecordedRequest, played: Played = {}): Promise<Draft> {
     const { model = String(asked.json["model"]), wallet = asked.wallet, text = "All is well, I assure you." } = played;
     const header = asked.headers["x-service-authorization"];
     const signed = typeof header === "string" ? parseAuthorization(header) : null;
@@ -199,7 +199,7 @@ export class HostileOperator {
 
   /** The lock that a client's signature allows, with whatever the operator puts in. */
   lockSigned(
-    asked: Asked,
+    asked: RecordedRequest,
     { signature, ...message }: ReturnType<typeof parseAuthorization> & { model: number; wallet: Address },
   ) {
     const requestHash = answerHash(asked.body);
@@ -208,7 +208,7 @@ export class HostileOperator {
 
   /** A reply as an honest gateway writes it. */
   draft(
-    asked: Asked,
+    asked: RecordedRequest,
     job: {
       jobId: Hex;
       text: string;
@@ -291,7 +291,7 @@ export class HostileOperator {
     else response.end(isStream ? "data: [DONE]\n\n" : "");
   }
 
-  async #draftOf(reply: Response, lie: Lie, asked: Asked): Promise<Draft> {
+  async #draftOf(reply: Response, lie: Lie, asked: RecordedRequest): Promise<Draft> {
     const text = await reply.text();
     const headers = Object.fromEntries([...reply.headers].filter(([header]) => !NOT_PASSED.includes(header)));
     const events = text

@@ -180,8 +180,8 @@ it("the local endpoint says which service it could not reach", async () => {
 });
 
 describe("the local endpoint with a key of the service", () => {
-  type Asked = { url: string; key: string | null };
-  const asked: Asked[] = [];
+  type RecordedRequest = { url: string; key: string | null };
+  const asked: RecordedRequest[] = [];
   const service: typeof globalThis.fetch = async (input, init) => {
     asked.push({ url: String(input), key: new Headers(init?.headers).get("authorization") });
     return new Response("{}");

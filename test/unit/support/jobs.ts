@@ -2,7 +2,7 @@ import type { Hex } from "viem";
 import { generatePrivateKey } from "viem/accounts";
 import type { JobSighting } from "../../../api/chain/job-sightings.ts";
 import type { JobContext } from "../../../api/jobs/context.ts";
-import { JobRun } from "../../../api/jobs/job.ts";
+import { RunningJob } from "../../../api/jobs/job.ts";
 import { Timings } from "../../../api/jobs/lock.ts";
 import { RunningJobs } from "../../../api/jobs/running-jobs.ts";
 import { completeChat } from "../../../api/routes/chat.ts";
@@ -42,7 +42,7 @@ export const spending = (known: { free: number } | null) => ({
 
 /** Sends a chat request to this gateway's route. Rejects with the error of its reply. */
 export function ask(jobs: JobContext, response: object, headers: object = {}, idempotency: object = {}): Promise<void> {
-  const phase = { stopping: false, takenUp: true };
+  const phase = { stopping: false, recovered: true };
   const directory = { model: () => MODEL };
   const dependencies = { jobs, directory, idempotency, docsUrl: "", runs: new RunningJobs(), phase };
   const request = {
@@ -62,11 +62,11 @@ export function ask(jobs: JobContext, response: object, headers: object = {}, id
 }
 
 /** Runs a job at this gateway, for the credits that a `fakeGateway` locks. */
-export function runJob(context: JobContext, more: object = {}): JobRun {
+export function runJob(context: JobContext, more: object = {}): RunningJob {
   const request = { messages: [], max_tokens: 100 };
   const job = { jobId: newJobId(), wallet: context.account.address, model: MODEL, request, credits: 8 };
   const rest = { authorization: null, claimedUntil: null, admission: PLACE_GONE, timings: new Timings() };
-  return new JobRun(context, { ...job, ...rest, ...more } as never);
+  return new RunningJob(context, { ...job, ...rest, ...more } as never);
 }
 
 /** Shows this job at block 1. */

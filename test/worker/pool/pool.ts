@@ -7,9 +7,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { privateKeyToAccount } from "viem/accounts";
 import { PARTS } from "../../../scripts/dev/stack.ts";
 import { scenario } from "../../scenarios/scenario.ts";
-import { type Asked, ask } from "../../support/asked.ts";
 import { Patience } from "../../support/patience.ts";
 import { Random } from "../../support/random.ts";
+import { ask, type RecordedRequest } from "../../support/recorded-request.ts";
 import { type Stack, startTestStack } from "../../support/stack.ts";
 import { checkLedger, checkRequests, type Story, untilEveryJobEnds } from "../../support/stories.ts";
 
@@ -70,8 +70,8 @@ async function run(options: PoolOptions): Promise<PoolResult> {
 }
 
 /** Sends `requests` requests, `concurrency` at a time; what each client saw, in the order in which they began. */
-async function load(stack: Stack, random: Random, options: PoolOptions): Promise<Asked[]> {
-  const asked: Asked[] = [];
+async function load(stack: Stack, random: Random, options: PoolOptions): Promise<RecordedRequest[]> {
+  const asked: RecordedRequest[] = [];
   let next = 0;
   const client = async (own: Random): Promise<void> => {
     while (next < options.requests) {
@@ -192,7 +192,7 @@ const FIRST = 20;
 const LARGE_SHARE = 0.75;
 
 /** Waits until every job has come to its end, then judges from the chain and from the gateway's own metrics. */
-async function judge(stack: Stack, pool: Pool, asked: Asked[]): Promise<Verdict> {
+async function judge(stack: Stack, pool: Pool, asked: RecordedRequest[]): Promise<Verdict> {
   const problems: string[] = [];
   const { stories } = await untilEveryJobEnds(stack, problems, new Patience(END_MS, console.error));
   const unpaid = checkRequests(asked, stories, problems);
@@ -233,7 +233,7 @@ async function judge(stack: Stack, pool: Pool, asked: Asked[]): Promise<Verdict>
 }
 
 /** Every client has an answer, or an error that says what it is and that a retry is safe. */
-function checkClients(asked: Asked[], problems: string[]): Record<string, number> {
+function checkClients(asked: RecordedRequest[], problems: string[]): Record<string, number> {
   const refused: Record<string, number> = {};
   for (const [number, { outcome, status, code, type, hung }] of asked.entries()) {
     if (hung) problems.push(`request ${number} got no answer at all`);
@@ -248,7 +248,7 @@ function checkClients(asked: Asked[], problems: string[]): Record<string, number
 }
 
 /** Who was paid for the answers to these requests: the chain's word, not the header's. */
-function answersOf(pool: Pool, asked: readonly Asked[], stories: ReadonlyMap<string, Story>): Answers {
+function answersOf(pool: Pool, asked: readonly RecordedRequest[], stories: ReadonlyMap<string, Story>): Answers {
   const paid = asked.map(({ jobId }) => stories.get(jobId ?? "")?.worker ?? null);
   const of = (worker: string): number => paid.filter((one) => one === worker).length;
   return { healthy: of(pool.healthy), slow: of(pool.slow), crashing: of(pool.crashing) };

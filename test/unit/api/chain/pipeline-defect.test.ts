@@ -36,7 +36,7 @@ async function started(parts: { sign: () => Promise<string>; insert: () => unkno
   const node: Record<string, unknown> = { eth_getTransactionCount: "0x0", eth_getBlockByNumber: null };
   const rpc = { request: async (method: string) => node[method] } as unknown as Rpc;
   const pipeline = new Pipeline(context, rpc, { batchGas: 12_000_000n, sendsPerSecond: 100 });
-  await (await pipeline.start()).takenUp;
+  await (await pipeline.start()).recovered;
   return pipeline;
 }
 

@@ -1,6 +1,6 @@
 /** A compensation that the treasury cannot pay at once is said as what it is: to readers of the job, and to webhooks. */
 import { describe, expect, it } from "vitest";
-import type { JobRow } from "../../../../api/db/index-rows.ts";
+import type { IndexedJob } from "../../../../api/db/index-rows.ts";
 import { jobObject } from "../../../../api/jobs/job-reader.ts";
 import { newJobId, toApiJobId } from "../../../../protocol/job-id.ts";
 import { eventBody } from "../../../../webhooks/events.ts";
@@ -19,7 +19,7 @@ describe("a job", () => {
       createdAt: 1,
       compensationPaid,
       compensationOwed,
-    } as unknown as JobRow;
+    } as unknown as IndexedJob;
     return jobObject(row, null, escrow)?.compensation;
   };
 

@@ -34,7 +34,7 @@ beforeEach(async () => {
     incidents: {},
     observations: new Observations(),
     metrics: {},
-    cover: { largest: () => 1_000, room: () => 1_000, keep: () => () => {} },
+    exposure: { largest: () => 1_000, room: () => 1_000, keep: () => () => {} },
     logger: pino({ level: "silent" }),
   };
   pool = new WorkerPool({ directory, client: { probe }, ...rest } as never, {

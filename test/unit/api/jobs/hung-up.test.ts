@@ -50,7 +50,7 @@ function gateway(worker: Worker, parts: object = {}) {
 
 /** Serves the chat route of a gateway with these tables. */
 async function serveChat(jobs: JobContext, reader: object = {}): Promise<string> {
-  const phase = { stopping: false, takenUp: true };
+  const phase = { stopping: false, recovered: true };
   const earlier = new EarlierAnswers(jobs);
   const directory = { model: () => MODEL };
   const dependencies = { jobs, directory, earlier, reader, docsUrl: "", runs: new RunningJobs(), phase };

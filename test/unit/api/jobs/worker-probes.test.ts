@@ -66,8 +66,8 @@ async function start(list: Answer[] = []): Promise<void> {
   };
   const parts = { directory, client: { probe } };
   const room = (_worker: RegisteredWorker, jobId?: string) => (jobId === REFUSED_JOB ? 1 : 1 - kept);
-  const cover = { largest: () => 1, room, keep };
-  const rest = { incidents: {}, observations: new Observations(), metrics: {}, cover, logger };
+  const exposure = { largest: () => 1, room, keep };
+  const rest = { incidents: {}, observations: new Observations(), metrics: {}, exposure, logger };
   pool = new WorkerPool({ ...parts, ...rest } as never, { startWithinMs: 5_000, misconductRestMs: 1_000 });
   await pool.start();
 }

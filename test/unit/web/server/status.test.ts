@@ -34,7 +34,7 @@ async function serveStatus({
     head: { block: { number: HEAD }, silentMs },
     signerLock: { held: true },
     pipeline: { congested: false, unminedMs: 0 },
-    phase: { takenUp: true, accepting },
+    phase: { recovered: true, accepting },
     directory: { models: () => hosts.map((_, number) => ({ number, id: `model-${number}` })) },
     workers: { hosts: (number: number) => Array(hosts[number]).fill({}), states: () => [], isDemo: () => false },
   });

@@ -28,7 +28,7 @@ class ChatFailure extends Error {
   override name = "ChatFailure";
 }
 
-type Asked = { apiKey: string; model: string; messages: readonly Message[]; parameters: Parameters };
+type Question = { apiKey: string; model: string; messages: readonly Message[]; parameters: Parameters };
 
 /** `stop` ends the answer where it is, `left` everything. */
 type Signals = { stop: AbortSignal; left: AbortSignal };
@@ -38,7 +38,7 @@ type Signals = { stop: AbortSignal; left: AbortSignal };
  * followed to its end; before the lock is known there is no job to follow.
  */
 export async function chat(
-  { apiKey, model, messages, parameters }: Asked,
+  { apiKey, model, messages, parameters }: Question,
   onStep: (step: Step) => void,
   { stop, left }: Signals,
 ): Promise<void> {

@@ -13,7 +13,7 @@ let queries = 0;
 
 afterEach(() => void vi.useRealTimers());
 
-async function health(path: string, takenUp: boolean, alive: string[] = ["0x01"], others = {}): Promise<Response> {
+async function health(path: string, recovered: boolean, alive: string[] = ["0x01"], others = {}): Promise<Response> {
   const gateway = {
     config: { BURST_PER_SECOND: 5 },
     directory: { models: () => [{ number: 1 }, { number: 2 }] },
@@ -23,7 +23,7 @@ async function health(path: string, takenUp: boolean, alive: string[] = ["0x01"]
     head: { silentMs: 0 },
     signerLock: { held: true },
     pipeline: { congested: false, unminedMs: 0 },
-    phase: { takenUp, accepting: true, stopping: false },
+    phase: { recovered, accepting: true, stopping: false },
     ...others,
   };
   const url = await serve(
@@ -44,7 +44,7 @@ it("it is alive, and not ready", async () => {
 
 it("says at once that it stops, however slow the database is", async () => {
   const stopping = {
-    phase: { takenUp: true, accepting: false, stopping: false },
+    phase: { recovered: true, accepting: false, stopping: false },
     pool: { query: () => new Promise(() => {}) },
   };
   const reply = await (await health("/readyz", true, [], stopping)).json();
@@ -83,7 +83,7 @@ it("chat is answered with service_unavailable, and when to come back", async () 
   const model = { id: "m", number: 1, tier: "lite", contextWindow: 4_096, creditsPerRequest: 8, creditsPer1kTokens: 4 };
   const dependencies = {
     directory: { model: () => model },
-    phase: { stopping: false, takenUp: false },
+    phase: { stopping: false, recovered: false },
     jobs: { head: { silentMs: 0 } },
   };
   const request = {

@@ -1,7 +1,7 @@
 /** How many credits may be at risk at a worker, and from when on no more. */
 import { pino } from "pino";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { WorkerCover } from "../../../../api/jobs/worker-cover.ts";
+import { ExposureLimit } from "../../../../api/jobs/exposure-limit.ts";
 import { newJobId } from "../../../../protocol/job-id.ts";
 
 const SIGNER = `0x${"Aa".repeat(20)}` as const;
@@ -13,10 +13,10 @@ const DISPUTABLE_MS = 120_000;
 /** Until a refused offer has run out, and a proof by it is in the index. */
 const REFUSED_MS = 40_000;
 
-let cover: WorkerCover | undefined;
+let exposure: ExposureLimit | undefined;
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => {
-  cover?.stop();
+  exposure?.stop();
   vi.useRealTimers();
 });
 
@@ -34,7 +34,7 @@ type Given = { proven?: number; own?: string[]; creditsPerSvc?: number };
 async function over(
   settled: Settled[] | null,
   { proven = 0, own = [], creditsPerSvc }: Given = {},
-): Promise<WorkerCover> {
+): Promise<ExposureLimit> {
   const query = async ({ name, values }: { name: string; values: number[] }) => {
     if (settled === null) throw Object.assign(new Error("no schema"), { code: "3F000" });
     const row = (credits: number) => ({ rows: credits === 0 ? [] : [{ worker: SIGNER.toLowerCase(), credits }] });
@@ -51,9 +51,9 @@ async function over(
   };
   const directory = { slash: () => slash };
   const parts = { index: { query } as never, directory, operator: 1, head, times, logger: pino({ level: "silent" }) };
-  cover = new WorkerCover(parts, { creditsPerSvc, ownWorkers: new Set(own) });
-  await cover.start();
-  return cover;
+  exposure = new ExposureLimit(parts, { creditsPerSvc, ownWorkers: new Set(own) });
+  await exposure.start();
+  return exposure;
 }
 
 it("is the worth of the whole slashes in a stake, also without an index", async () => {

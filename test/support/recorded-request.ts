@@ -2,7 +2,7 @@
 import { readStream } from "./api-client.ts";
 
 /** What one client saw of one request. */
-export type Asked = {
+export type RecordedRequest = {
   /** Base URL. */
   gateway: string;
   jobId: string | null;
@@ -37,9 +37,16 @@ export type Question = {
 };
 
 /** Sends one request and follows it to whatever end it has. Never rejects for what the service does. */
-export async function ask({ gateway, apiKey, body, idempotencyKey, patienceMs, leaves }: Question): Promise<Asked> {
+export async function ask({
+  gateway,
+  apiKey,
+  body,
+  idempotencyKey,
+  patienceMs,
+  leaves,
+}: Question): Promise<RecordedRequest> {
   const patience = AbortSignal.timeout(patienceMs);
-  const seen: Asked = {
+  const seen: RecordedRequest = {
     gateway,
     jobId: null,
     worker: null,
@@ -87,7 +94,7 @@ export async function ask({ gateway, apiKey, body, idempotencyKey, patienceMs, l
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: the error body, whose shape other tests hold
-function refused(seen: Asked, { error }: any): void {
+function refused(seen: RecordedRequest, { error }: any): void {
   seen.code = error.code;
   seen.type = error.type;
   seen.message = error.message;
@@ -95,7 +102,7 @@ function refused(seen: Asked, { error }: any): void {
   seen.outcome = "refused";
 }
 
-async function readEvents(response: Response, seen: Asked): Promise<void> {
+async function readEvents(response: Response, seen: RecordedRequest): Promise<void> {
   const events = await readStream(response);
   for (const event of events.filter((data) => data !== "[DONE]")) {
     // biome-ignore lint/suspicious/noExplicitAny: chunks and error events, whose shapes other tests hold

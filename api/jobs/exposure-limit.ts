@@ -14,7 +14,7 @@ import type { Reader } from "../db/pool.ts";
 const REFRESH_MS = 15_000;
 const UNITS_PER_SVC = 1_000_000;
 
-type CoverSettings = {
+type ExposureSettings = {
   /** The most that the operator takes an SVC to be worth, in credits; governance's worth holds where it is less. */
   creditsPerSvc?: number | undefined;
   /** The operator's own workers, lower case. */
@@ -42,10 +42,10 @@ export type OfferEnd = "unsent" | "refused" | "taken";
 
 const offerKey = (jobId: Hex, worker: string): string => `${jobId} ${worker}`;
 
-/** One gateway's view: other gateways of the operator keep their own. */
-export class WorkerCover {
+/** Bounds the credits at risk at each worker, as one gateway sees them: other gateways of the operator keep their own figures. */
+export class ExposureLimit {
   readonly #parts: Parts;
-  readonly #settings: CoverSettings;
+  readonly #settings: ExposureSettings;
   readonly #running = new Map<Hex, Risk>();
   /** Answered jobs by `offerKey`, the one that was answered first in front. A job that moved on is at risk at each worker that had it. */
   readonly #answered = new Map<string, Risk>();
@@ -62,7 +62,7 @@ export class WorkerCover {
   #timer: NodeJS.Timeout | undefined;
   #stopped = false;
 
-  constructor(parts: Parts, settings: CoverSettings) {
+  constructor(parts: Parts, settings: ExposureSettings) {
     this.#parts = parts;
     this.#settings = settings;
   }
