@@ -3,8 +3,16 @@ import { RpcTooLong } from "../../api/chain/rpc.ts";
 
 type Kept = { until: number; bytes: number; answer: Promise<Buffer> };
 
-/** `keptMs`: how long an answer stays as it was; 0 for one that must be made anew. `bytes`: of all answers together. */
-type Options<T> = { keptMs: (answer: T) => number; bytes: number; now?: () => number };
+/**
+ * `keptMs`: how long an answer stays as it was; 0 for one that must be made anew. `bytes`: of all answers together. `encode`: as it is sent,
+ * JSON unless given.
+ */
+type Options<T> = {
+  keptMs: (answer: T) => number;
+  bytes: number;
+  encode?: (answer: T) => Buffer;
+  now?: () => number;
+};
 
 /** How long it is remembered that an answer is too long. */
 const TOO_LONG_MS = 30_000;
@@ -19,16 +27,17 @@ export class AnswerCache<T> {
     this.#options = options;
   }
 
-  /** The answer as JSON; `make` makes it where none is kept. Rejects with what `make` throws. */
+  /** The answer as it is sent; `make` makes it where none is kept. Rejects with what `make` throws. */
   get(key: string, make: () => Promise<T>): Promise<Buffer> {
     const now = this.#options.now ?? Date.now;
+    const encode = this.#options.encode ?? ((answer) => Buffer.from(JSON.stringify(answer)));
     const kept = this.#kept.get(key);
     if (kept !== undefined && now() < kept.until) return kept.answer;
     this.#drop(key);
     const entry: Kept = { until: Number.POSITIVE_INFINITY, bytes: 0, answer: Promise.resolve(Buffer.alloc(0)) };
     entry.answer = make().then(
       (answer) => {
-        const body = Buffer.from(JSON.stringify(answer));
+        const body = encode(answer);
         this.#settle(key, entry, now() + this.#options.keptMs(answer), body.length);
         return body;
       },

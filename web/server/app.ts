@@ -20,6 +20,7 @@ import type * as contract from "../contract.ts";
 import { webAccountRoutes } from "./account.ts";
 import { explorerRoutes } from "./explorer.ts";
 import { networkRoutes } from "./network.ts";
+import { previewRoutes, previewTags } from "./preview.ts";
 import { demoRoute, deploymentRoute, publicConfig } from "./public.ts";
 import { requireSession, type Session, Sessions } from "./sessions.ts";
 import { ContractSignatures, Nonces, type SignInCheck, verifySignIn } from "./sign-in.ts";
@@ -39,7 +40,7 @@ type WebParts = Gateway & { bodies: Bodies; store: JobStore; cipher: Cipher; arb
 /** The front door, for browsers, and everything below `/app`. */
 export function webApp(gateway: WebParts): Router {
   const shown = publicConfig(gateway.config, gateway.operator.id, gateway.chat.jobs.times);
-  const page = showPage(JSON.stringify(shown));
+  const page = showPage(JSON.stringify(shown), previewTags(gateway.config));
   return Router()
     .get(PATHS.front, browsersOnly, securityHeaders, page(200, firstOf("front")), webErrorHandler)
     .use("/app", securityHeaders, Router().use("/api", webApi(gateway, shown)).use(staticFiles(page)), webErrorHandler);
@@ -59,6 +60,7 @@ function webApi(gateway: WebParts, shown: object): Router {
   const nonces = new Nonces(pool, config.MASTER_KEY, config.OTHER_MASTER_KEYS);
 
   const api = Router();
+  api.use("/previews", previewRoutes({ reader: pool, config }));
   api.use(burstLimit(config.BURST_PER_SECOND), noStore, sameOriginOnly(origin), readForm(gateway.bodies));
   // Open to everybody, and each asks the node, some of them a dozen times.
   api.use("/session", burstLimit(Math.min(config.BURST_PER_SECOND, NODE_PER_SECOND)));
@@ -220,9 +222,12 @@ function preloads(file: string): string {
   return tags.join("");
 }
 
-/** The one page, which holds what `GET /config` answers, so that it begins without a request. `first`: its code that is needed first. */
+/**
+ * The one page, which holds what `GET /config` answers, so that it begins without a request. `tags`: of its link preview, by the page's path.
+ * `first`: its code that is needed first.
+ */
 const showPage =
-  (config: string) =>
+  (config: string, tags: (path: string) => string) =>
   (status: number, first?: string): RequestHandler =>
   (request, response) => {
     const page = join(WEB_DIST, "index.html");
@@ -236,7 +241,7 @@ const showPage =
     const begin = `id="config">`;
     const text = readFileSync(page, "utf8")
       .replace(begin, () => begin + config.replaceAll("<", "\\u003c"))
-      .replace("</head>", (end) => (first === undefined ? end : preloads(first) + end));
+      .replace("</head>", (end) => tags(pathOf(request)) + (first === undefined ? "" : preloads(first)) + end);
     response.status(status).setHeader("cache-control", "no-cache").vary("cookie").type("html");
     response.send(inTheme(text, themeOf(request)));
   };
