@@ -32,7 +32,7 @@ import { Observations, pruneObservations } from "./db/observations.ts";
 import type { Incarnation } from "./db/pool.ts";
 import { bindToDeployment, reencrypt, startHousekeeping } from "./db/upkeep.ts";
 import { DisputeCloser } from "./disputes/closer.ts";
-import { provenCompletion } from "./disputes/decide.ts";
+import { provenIn } from "./disputes/decide.ts";
 import { DisputeDesk } from "./disputes/desk.ts";
 import { type JobContext, signAccess } from "./jobs/context.ts";
 import { EarlierAnswers } from "./jobs/earlier-answers.ts";
@@ -202,7 +202,7 @@ export async function startGateway(
     dispute: (jobId, wallet) => desk.withheld(jobId, wallet),
     proven: async (jobId) => {
       const proofTx = (await jobReader.indexed(jobId))?.proofTx ?? null;
-      return proofTx === null ? null : ((await provenCompletion(rpc, jobId, proofTx))?.completion ?? null);
+      return proofTx === null ? null : ((await provenIn(rpc, jobId, proofTx))?.completion ?? null);
     },
     logger,
   });

@@ -6,8 +6,8 @@ import { inferenceEscrowAbi } from "../protocol/generated/abi.ts";
 import { toApiJobId } from "../protocol/job-id.ts";
 import { compactSignature } from "../protocol/messages.ts";
 import { receiptOf } from "../protocol/receipt.ts";
+import { signedCompletion } from "../protocol/words.ts";
 import { firstLine } from "../verify/chain.ts";
-import { provenCompletion, settledCompletion } from "../verify/check-proof.ts";
 import type { JobStory } from "../verify/story.ts";
 import type { ChainView } from "./chain.ts";
 import type { Finding } from "./findings.ts";
@@ -61,8 +61,7 @@ export async function openDispute(context: DisputeContext, story: JobStory, hash
     return null;
   }
   const subject = story.settled ?? story.proven;
-  const completion =
-    story.settled !== null ? settledCompletion(story.settled) : provenCompletion(story.proven as never);
+  const completion = signedCompletion((subject as NonNullable<typeof subject>).args);
   const { r, vs } = story.settled?.args ?? { r: zeroHash, vs: zeroHash };
   const tx = await send(context, "openDispute", [hash, completion, { r, vs }]);
   if (tx.hash !== null)
@@ -128,7 +127,7 @@ export async function proveEquivocation(context: DisputeContext, story: JobStory
     return;
   }
   const { r, vs } = story.settled.args;
-  const first = [settledCompletion(story.settled), { r, vs }];
+  const first = [signedCompletion(story.settled.args), { r, vs }];
   const second = [statement.completion, compactSignature(statement.signature)];
   const tx = await send(context, "proveEquivocation", [...first, ...second]);
   if (tx.hash !== null) tell("done", "dispute.equivocation", `${says}; the wallet proved it, by ${tx.hash}`);

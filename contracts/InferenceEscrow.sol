@@ -619,8 +619,9 @@ contract InferenceEscrow is IInferenceEscrow, Ownable, ReentrancyGuardTransient 
         }
         _checkInTime(jobId, job, completion.completedAt);
 
-        uint32 billed = completion.completionTokens;
-        if (countedTokens < billed) billed = countedTokens;
+        // The sum of two 32-bit counts can need 33 bits.
+        uint256 written = uint256(completion.completionTokens) + completion.reasoningTokens;
+        uint32 billed = written < countedTokens ? uint32(written) : countedTokens;
         _settle(
             job.withDueAt(block.timestamp + SETTLED_WINDOW),
             Settlement({
@@ -647,7 +648,8 @@ contract InferenceEscrow is IInferenceEscrow, Ownable, ReentrancyGuardTransient 
         address signer = structHash.recover(domainSeparator(), byWorker);
         _payeeOf(jobId, job, signer);
 
-        uint32 credits = _charge(job, completion.completionTokens);
+        uint32 billed = _provenTokens(completion);
+        uint32 credits = _charge(job, billed);
         job = job.to(JobStatus.Proven).withDueAt(block.timestamp + FINALIZATION_WINDOW);
         _state.jobs[jobId] = job;
         _state.proofs[jobId] = Proof({digest: bytes28(structHash), credits: credits});
@@ -655,9 +657,7 @@ contract InferenceEscrow is IInferenceEscrow, Ownable, ReentrancyGuardTransient 
             jobId,
             signer,
             completion.proofHash,
-            completion.promptTokens,
-            completion.completionTokens,
-            completion.completedAt,
+            Usages.pack(completion, billed),
             credits,
             uint40(job.dueAt())
         );
@@ -679,7 +679,7 @@ contract InferenceEscrow is IInferenceEscrow, Ownable, ReentrancyGuardTransient 
             Settlement({
                 jobId: jobId,
                 proofHash: completion.proofHash,
-                usage: Usages.pack(completion, completion.completionTokens),
+                usage: Usages.pack(completion, _provenTokens(completion)),
                 charge: proof.credits,
                 signer: signer,
                 // The proof was signed; who finalizes need not have the signature. The event names the digest on record instead.
@@ -721,6 +721,11 @@ contract InferenceEscrow is IInferenceEscrow, Ownable, ReentrancyGuardTransient 
     function _payeeOf(bytes16 jobId, JobSlot job, address signer) private view returns (Payee payee) {
         payee = REGISTRY.payeeOf(signer, 0);
         if (payee.id() != job.worker()) revert Job_NotTheWorker(jobId, signer);
+    }
+
+    /// @dev Output tokens of an answer that no gateway counted: its content alone, at most a token a byte.
+    function _provenTokens(Completion calldata c) private pure returns (uint32) {
+        return c.completionTokens < c.textBytes ? c.completionTokens : c.textBytes;
     }
 
     function _charge(JobSlot job, uint32 tokens) private pure returns (uint32) {

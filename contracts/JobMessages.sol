@@ -16,7 +16,7 @@ library JobMessages {
     );
     bytes32 internal constant ACKNOWLEDGEMENT_TYPEHASH = keccak256("Acknowledgement(bytes16 jobId,uint8 attempt)");
     bytes32 internal constant COMPLETION_TYPEHASH = keccak256(
-        "Completion(bytes16 jobId,bytes32 proofHash,uint32 promptTokens,uint32 completionTokens,uint40 completedAt)"
+        "Completion(bytes16 jobId,bytes32 proofHash,uint32 promptTokens,uint32 completionTokens,uint32 reasoningTokens,uint32 textBytes,uint40 completedAt)"
     );
     bytes32 internal constant AUTHORIZATION_TYPEHASH = keccak256(
         "Authorization(bytes16 jobId,address wallet,uint8 operator,uint16 model,uint32 maxTokens,uint32 maxCredits,bytes32 requestHash,uint40 expiresAt)"
@@ -50,8 +50,8 @@ library JobMessages {
         assembly ("memory-safe") {
             let data := mload(0x40) // free memory, left free: nothing is kept
             mstore(data, typehash)
-            calldatacopy(add(data, 0x20), c, 0xa0)
-            structHash := keccak256(data, 0xc0)
+            calldatacopy(add(data, 0x20), c, 0xe0)
+            structHash := keccak256(data, 0x100)
         }
     }
 

@@ -108,7 +108,9 @@ struct Completion {
     bytes16 jobId;
     bytes32 proofHash; // SHA-256 of the answer's text, UTF-8, without a trailing newline
     uint32 promptTokens;
-    uint32 completionTokens;
+    uint32 completionTokens; // tokens of that text alone
+    uint32 reasoningTokens; // tokens of the reasoning that came with it, which no hash covers
+    uint32 textBytes; // length of that text in UTF-8
     uint40 completedAt; // block time when the final output token was sent, Unix seconds
 }
 

@@ -18,7 +18,7 @@ import {Account, Completion, Job, JobStatus} from "./Types.sol";
 //   │   8    │    8    │    8     │    32    │    40    │   16   │  16   │  16   │   16    │   32    │   32   │   32    │
 //   └────────┴─────────┴──────────┴──────────┴──────────┴────────┴───────┴───────┴─────────┴─────────┴────────┴─────────┘
 //
-//   Usage         completedAt 40 │ billedTokens 32 │ completionTokens 32 │ promptTokens 32
+//   Usage         completedAt 40 │ billedTokens 32 │ textBytes 32 │ reasoningTokens 32 │ completionTokens 32 │ promptTokens 32
 //   Payee         id 32 │ payout address 160         zero: no such worker, or it may not take the job
 //   LockTerms     tier 8 │ per1k 16 │ perRequest 16  zero: the model is not active
 
@@ -26,7 +26,7 @@ import {Account, Completion, Job, JobStatus} from "./Types.sol";
 type AccountSlot is uint256;
 /// @notice A `Job` as it is stored, and as `JobLocked` tells it.
 type JobSlot is uint256;
-/// @notice What an answer used, as `JobSettled` tells it.
+/// @notice What an answer used, as `JobProven` and `JobSettled` tell it.
 type Usage is uint256;
 /// @notice A worker as the escrow pays it.
 type Payee is uint256;
@@ -324,8 +324,15 @@ library JobSlots {
 library Usages {
     /// @notice What a Completion says, and the tokens charged for it.
     function pack(Completion calldata c, uint32 billedTokens) internal pure returns (Usage) {
-        uint256 tokens = uint256(c.promptTokens) | (uint256(c.completionTokens) << 32) | (uint256(billedTokens) << 64);
-        return Usage.wrap(tokens | (uint256(c.completedAt) << 96));
+        return
+            Usage.wrap(
+                uint256(c.promptTokens) |
+                    (uint256(c.completionTokens) << 32) |
+                    (uint256(c.reasoningTokens) << 64) |
+                    (uint256(c.textBytes) << 96) |
+                    (uint256(billedTokens) << 128) |
+                    (uint256(c.completedAt) << 160)
+            );
     }
 }
 

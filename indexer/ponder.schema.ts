@@ -53,7 +53,11 @@ export const job = onchainTable("job", (t) => ({
   settlementBlock: t.int8({ mode: "number" }),
   proofHash: t.hex(),
   promptTokens: t.int8({ mode: "number" }),
+  /** By the worker's count: of the answer's text, and of the reasoning that came with it. */
   completionTokens: t.int8({ mode: "number" }),
+  reasoningTokens: t.int8({ mode: "number" }),
+  /** Length of the text in UTF-8, as the worker signed it. */
+  textBytes: t.int8({ mode: "number" }),
   billedTokens: t.int8({ mode: "number" }),
   workerUnits: t.int8({ mode: "number" }),
   feeUnits: t.int8({ mode: "number" }),

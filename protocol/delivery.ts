@@ -21,8 +21,8 @@ export type Delivery = { jobId: Hex; sentHash: Hex; complete: boolean };
 /** With its EIP-712 signature (domain: `escrowDomain`), as an EIP-2098 pair. */
 export type SignedDelivery = Delivery & { signature: { r: Hex; vs: Hex } };
 
-/** Selector, received hash, Completion (five words) and signature (two words). */
-const OPEN_DISPUTE_BYTES = 4 + 32 * 8;
+/** Selector, received hash, Completion (seven words) and signature (two words). */
+const OPEN_DISPUTE_BYTES = 4 + 32 * 10;
 const DELIVERY_BYTES = 32 * 4;
 
 /**

@@ -11,8 +11,8 @@
  *
  * Newlines are held back until text follows: an answer never ends with them. `begun` says that the model is at work all the same.
  *
- * Reasoning is what the model writes beside its answer. The hash, the signed token count and the charge are those of the `delta`s alone; the
- * request's `max_tokens` limits both together, as model servers count it.
+ * Reasoning is what the model writes beside its answer. The hash, `completionTokens` and `textBytes` are those of the `delta`s alone,
+ * `reasoningTokens` those of the reasoning. The request's `max_tokens` limits both together, as model servers count it.
  *
  * An answer may be empty: no `delta`, and a `completed` whose hash is that of nothing. A worker whose answer would not be finished in time ends it
  * `finishMargin` seconds before its deadline with `length`.
@@ -99,6 +99,10 @@ export function chatRequestJson({
   return seed === undefined ? json : `${json.slice(0, -1)},"seed":${seed}}`;
 }
 
+/** Whether a request asks for reasoning. For any other, the model server is told to switch it off. */
+export const asksReasoning = ({ reasoning_effort }: Pick<ChatRequest, "reasoning_effort">): boolean =>
+  reasoning_effort !== undefined && reasoning_effort !== "none";
+
 /** What a worker must have declared to be given the request. */
 export function needsOf({ response_format, reasoning_effort }: Omit<ChatRequest, "max_tokens">): Ability[] {
   return [
@@ -134,6 +138,8 @@ export const completionSchema = z.object({
   proofHash: hex(32),
   promptTokens: uint32,
   completionTokens: uint32,
+  reasoningTokens: uint32,
+  textBytes: uint32,
   completedAt: z
     .number()
     .int()

@@ -18,6 +18,8 @@ export const jobMessageTypes = {
     { name: "proofHash", type: "bytes32" },
     { name: "promptTokens", type: "uint32" },
     { name: "completionTokens", type: "uint32" },
+    { name: "reasoningTokens", type: "uint32" },
+    { name: "textBytes", type: "uint32" },
     { name: "completedAt", type: "uint40" },
   ],
 } as const;
@@ -50,12 +52,17 @@ export const enrollmentTypes = { Enrollment: [{ name: "owner", type: "address" }
 export type Assignment = { jobId: Hex; worker: Address; attempt: number; acknowledgeBy: number };
 /** The worker's acceptance. */
 export type Acknowledgement = { jobId: Hex; attempt: number };
-/** The worker's statement of what it answered; one per job, ever. */
+/**
+ * The worker's statement of what it answered; one per job, ever. `completionTokens` and `textBytes` (UTF-8) are of the text that `proofHash` is of,
+ * `reasoningTokens` of the reasoning that came with it.
+ */
 export type Completion = {
   jobId: Hex;
   proofHash: Hex;
   promptTokens: number;
   completionTokens: number;
+  reasoningTokens: number;
+  textBytes: number;
   completedAt: number;
 };
 

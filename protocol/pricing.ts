@@ -31,6 +31,39 @@ export function charge(tokens: number, prices: Prices, locked: number): number {
   return Math.min(quote(tokens, prices), locked);
 }
 
+/** Output tokens by a worker's signed counts, and the bytes of its text. */
+export type SignedTokens = { completionTokens: number; reasoningTokens: number; textBytes: number };
+
+/**
+ * Output tokens that a job's operator settles: of content and reasoning by the worker's counts, at most those that the gateway counted.
+ *
+ * @example
+ * settledTokens({ completionTokens: 300, reasoningTokens: 900, textBytes: 1_400 }, 1_100); // 1,100
+ */
+export function settledTokens({ completionTokens, reasoningTokens }: SignedTokens, countedTokens: number): number {
+  return Math.min(completionTokens + reasoningTokens, countedTokens);
+}
+
+/**
+ * Output tokens that a job costs which its worker proved without its operator: of the content alone, at most one a byte.
+ *
+ * @example
+ * provenTokens({ completionTokens: 300, reasoningTokens: 900, textBytes: 1_400 }); // 300
+ */
+export function provenTokens({ completionTokens, textBytes }: SignedTokens): number {
+  return Math.min(completionTokens, textBytes);
+}
+
+/**
+ * How many of the billed output tokens are reasoning: those beyond the worker's count of the content.
+ *
+ * @example
+ * billedReasoning({ billedTokens: 1_100, completionTokens: 300 }); // 800
+ */
+export function billedReasoning(usage: { billedTokens: number; completionTokens: number }): number {
+  return Math.max(0, usage.billedTokens - usage.completionTokens);
+}
+
 /**
  * Split of a charge in token units; exact, because a credit is 10,000 units and a fee is in 1/10,000.
  *

@@ -1,5 +1,6 @@
 /** The packed words of the contracts (`contracts/Words.sol`), as plain objects with the field names of `contracts/Types.sol`. */
 import { type Address, getAddress, pad, toHex } from "viem";
+import type { Completion } from "./messages.ts";
 
 /** An account's word: `JobLocked` and `JobSettled` tell it. Credits are whole. */
 export type AccountWord = {
@@ -31,8 +32,8 @@ export type JobWord = {
   status: number;
 };
 
-/** `JobSettled.usage`: as the worker signed it, and the output tokens charged. */
-export type Usage = { promptTokens: number; completionTokens: number; billedTokens: number; completedAt: number };
+/** `JobProven.usage` and `JobSettled.usage`: as the worker signed it, and the output tokens charged. */
+export type Usage = Omit<Completion, "jobId" | "proofHash"> & { billedTokens: number };
 
 /** Bits of `AccountWord.flags`. */
 export const ACCOUNT_FROZEN = 1;
@@ -89,13 +90,33 @@ export function decodeJobWord(word: bigint): JobWord {
 }
 
 /**
- * Reads `JobSettled.usage`.
+ * Reads `JobProven.usage` or `JobSettled.usage`.
  *
  * @example
  * decodeUsageWord(12n).promptTokens; // 12
  */
 export function decodeUsageWord(word: bigint): Usage {
-  return decode(word, { promptTokens: 32, completionTokens: 32, billedTokens: 32, completedAt: 40 });
+  return decode(word, {
+    promptTokens: 32,
+    completionTokens: 32,
+    reasoningTokens: 32,
+    textBytes: 32,
+    billedTokens: 32,
+    completedAt: 40,
+  });
+}
+
+type CompletionEvent = Pick<Completion, "jobId" | "proofHash"> & { usage: bigint };
+
+/**
+ * The Completion that the arguments of `JobProven` or `JobSettled` tell.
+ *
+ * @example
+ * const signer = await recoverTypedDataAddress({ ...typedData, message: signedCompletion(event.args) });
+ */
+export function signedCompletion({ jobId, proofHash, usage }: CompletionEvent): Completion {
+  const { billedTokens: _, ...signed } = decodeUsageWord(usage);
+  return { jobId, proofHash, ...signed };
 }
 
 /**

@@ -2,10 +2,9 @@
 
 import { type Address, type Hex, isAddressEqual, sha256 } from "viem";
 import { answerHash } from "../protocol/answer-hash.ts";
-import type { Completion } from "../protocol/messages.ts";
 import { proofDigest } from "../protocol/messages.ts";
-import { charge } from "../protocol/pricing.ts";
-import { decodeUsageWord } from "../protocol/words.ts";
+import { charge, provenTokens, settledTokens } from "../protocol/pricing.ts";
+import { decodeUsageWord, signedCompletion } from "../protocol/words.ts";
 import { type CompactSignature, isSigner, jobCalls, signerOf } from "./calls.ts";
 import { type Checks, wrongFields } from "./checks.ts";
 import { type EscrowEvent, isBefore, type Place } from "./events.ts";
@@ -49,18 +48,6 @@ export async function checkProof(checks: Checks, job: Job): Promise<void> {
 const HASH_OF_NOTHING = answerHash("");
 /** Whether a proof is of an answer without any text. */
 export const isEmptyAnswer = (proofHash: Hex | undefined): boolean => proofHash === HASH_OF_NOTHING;
-
-/** The Completion that a settlement tells. */
-export function settledCompletion({ args }: Settled): Completion {
-  const { promptTokens, completionTokens, completedAt } = decodeUsageWord(args.usage);
-  return { jobId: args.jobId, proofHash: args.proofHash, promptTokens, completionTokens, completedAt };
-}
-
-/** The Completion that a proof tells. */
-export function provenCompletion({ args }: Proven): Completion {
-  const { jobId, proofHash, promptTokens, completionTokens, completedAt } = args;
-  return { jobId, proofHash, promptTokens, completionTokens, completedAt };
-}
 
 /** Settled by `finalize`: the event has the digest on record where the worker's signature would stand. */
 const isFinalized = ({ args }: Settled): boolean => BigInt(args.vs) === 0n;
@@ -123,10 +110,12 @@ function unfitness({ terms }: Job, signer: Address, model: number, place: Place)
 async function checkRecorded(checks: Checks, job: Job, proven: Proven): Promise<void> {
   const { args } = proven;
   const { word, settled } = job.story;
-  const completion = provenCompletion(proven);
+  const completion = signedCompletion(args);
   const finalizeFrom = job.timeOf(proven.block) + job.windows.finalization;
-  const credits = charge(args.completionTokens, word, word.credits);
-  const terms = wrongFields("JobProven", args, { credits, finalizeFrom });
+  const billedTokens = provenTokens(completion);
+  const credits = charge(billedTokens, word, word.credits);
+  const shown = { ...args, ...decodeUsageWord(args.usage) };
+  const terms = wrongFields("JobProven", shown, { billedTokens, credits, finalizeFrom });
   checks.note("proof.terms", terms, `it charges ${credits} credits from ${finalizeFrom} on`);
   const { digest = null, credits: recorded = null } = job.storedProof ?? {};
   checks.note(
@@ -138,14 +127,14 @@ async function checkRecorded(checks: Checks, job: Job, proven: Proven): Promise<
   // A forwarding contract may have hidden the call. The chain verified the signature then, and keeps the digest.
   if (call === undefined) return;
   const [{ jobId: _, ...signed }, signature] = call.args;
-  checks.note("proof.recorded", wrongFields("JobProven", args, signed), "JobProven shows what the worker signed");
+  checks.note("proof.recorded", wrongFields("JobProven", shown, signed), "JobProven shows what the worker signed");
   if (settled === null || isFinalized(settled)) await checkSignature(checks, job, proven, signature);
 }
 
 async function checkSettled(checks: Checks, job: Job, settled: Settled): Promise<void> {
   const { proofHash, r, vs, usage } = settled.args;
   const { proven } = job.story;
-  const completion = settledCompletion(settled);
+  const completion = signedCompletion(settled.args);
   const { billedTokens } = decodeUsageWord(usage);
   const shown = { ...settled.args, ...decodeUsageWord(usage) };
   if (isFinalized(settled)) {
@@ -156,18 +145,23 @@ async function checkSettled(checks: Checks, job: Job, settled: Settled): Promise
     await checkSignature(checks, job, settled, { r, vs });
   }
   if (proven !== null) {
-    const { jobId: _, ...recorded } = provenCompletion(proven);
+    const { jobId: _, ...recorded } = signedCompletion(proven.args);
     checks.note("proof.same", wrongFields("JobSettled", shown, recorded), "it is the answer that was proven before");
   }
-  const signedTokens = completion.completionTokens;
+  const { completionTokens, reasoningTokens } = completion;
+  const signedTokens = `${completionTokens} output tokens and ${reasoningTokens} of reasoning`;
   // The first call settles; a repetition in the same batch is a no-op.
   const [complete] = jobCalls(job, settled.tx, "complete");
   if (complete === undefined) {
+    // The gateway's count is not known here: any count below the worker's may be its own.
+    const isRight = isFinalized(settled)
+      ? billedTokens === provenTokens(completion)
+      : billedTokens === settledTokens(completion, billedTokens);
     checks.add(
       "settlement.tokens",
-      isFinalized(settled) ? billedTokens === signedTokens : billedTokens <= signedTokens,
+      isRight,
       `${billedTokens} output tokens were billed; the worker signed ${signedTokens}`,
-      `JobSettled.billedTokens is ${billedTokens}, but the worker signed ${signedTokens}`,
+      `JobSettled.billedTokens is ${billedTokens}, but the worker signed ${signedTokens} in a text of ${completion.textBytes} bytes`,
     );
     return;
   }
@@ -175,9 +169,9 @@ async function checkSettled(checks: Checks, job: Job, settled: Settled): Promise
   checks.note(
     "proof.statement",
     wrongFields("JobSettled", shown, { ...signed, ...signature, wallet }),
-    `the event shows what the worker signed: SHA-256 ${proofHash.slice(2)}, ${signed.promptTokens} prompt and ${signed.completionTokens} output tokens`,
+    `the event shows what the worker signed: SHA-256 ${proofHash.slice(2)}, ${signed.promptTokens} prompt tokens, ${signedTokens}`,
   );
-  const billed = Math.min(signedTokens, countedTokens);
+  const billed = settledTokens(completion, countedTokens);
   checks.add(
     "settlement.tokens",
     billedTokens === billed,
@@ -194,8 +188,7 @@ async function checkSignature(
 ): Promise<void> {
   const { worker } = subject.args;
   const isSettled = subject.name === "JobSettled";
-  const completion = isSettled ? settledCompletion(subject as Settled) : provenCompletion(subject as Proven);
-  const signer = await signerOf(job, "Completion", completion, signature);
+  const signer = await signerOf(job, "Completion", signedCompletion(subject.args), signature);
   const found = signer === null ? "no valid signature" : `a signature of ${signer}`;
   checks.add(
     "proof.signature",
@@ -208,7 +201,7 @@ async function checkSignature(
 function checkTimes(checks: Checks, { story: { locked, proven, settled, disputes }, timeOf, windows }: Job): void {
   const submitted = proven ?? settled;
   if (submitted === null) return;
-  const { completedAt } = proven !== null ? provenCompletion(proven) : settledCompletion(settled as Settled);
+  const { completedAt } = decodeUsageWord(submitted.args.usage);
   const lockedAt = timeOf(locked.block);
   const submittedAt = timeOf(submitted.block);
   const submitBefore = lockedAt + windows.completion + windows.inclusion;

@@ -16,6 +16,7 @@ export type Unit =
   | "Unix seconds"
   | "output tokens"
   | "prompt tokens"
+  | "bytes"
   | "address"
   | "hash"
   | "job"
@@ -101,7 +102,8 @@ const UNITS: Record<
   "hundredths of a percent": "feeBps",
   "Unix seconds":
     "lockedAt completedAt finalizeFrom ruleFrom ruleBefore disputeBefore effectiveAt retiresAt unbondsAt leavesAt voteStart voteEnd",
-  "output tokens": "completionTokens billedTokens",
+  "output tokens": "completionTokens reasoningTokens billedTokens",
+  bytes: "textBytes",
   "prompt tokens": "promptTokens",
   number: "account sequence model operator attempt worker arbiterSet set quorum votes index",
 };

@@ -4,7 +4,7 @@ import { type Delivery, deliveryTypes, type SignedDelivery } from "../../protoco
 import { inferenceEscrowAbi, workerRegistryAbi } from "../../protocol/generated/abi.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
 import { type Completion, compactSignature, escrowDomain, proofDigest } from "../../protocol/messages.ts";
-import { decodePayee, decodeUsageWord } from "../../protocol/words.ts";
+import { decodePayee, signedCompletion } from "../../protocol/words.ts";
 import { jobDigests } from "../../shared/keccak.ts";
 import { recoverSigner } from "../../shared/secp256k1.ts";
 import { openDisputeOperation } from "../chain/operations.ts";
@@ -268,14 +268,14 @@ export class Decider {
       const known = own && (await storedCompletion(jobs, { rpc, registry }, own, job.worker));
       if (known !== null) return known;
       const settlementTx = stored?.settlementTx ?? (await indexed(jobId))?.settlementTx ?? null;
-      return settlementTx === null ? null : settledCompletion(rpc, jobId, settlementTx);
+      return settlementTx === null ? null : settledIn(rpc, jobId, settlementTx);
     }
     if (job.status !== ChainStatus.Proven) return null;
     if (own !== null && (await this.#isProof(jobId, stored))) {
       return { completion: own.completion, byWorker: null };
     }
     const proofTx = (await indexed(jobId))?.proofTx ?? null;
-    return proofTx === null ? null : provenCompletion(rpc, jobId, proofTx);
+    return proofTx === null ? null : provenIn(rpc, jobId, proofTx);
   }
 
   /** Whether the chain's proof is of the Completion that is stored. */
@@ -327,25 +327,23 @@ async function signDelivery(
 type Signed = { completion: Completion; byWorker: { r: Hex; vs: Hex } | null };
 
 /** The Completion that was proven in a transaction; null if that was another job's. */
-export async function provenCompletion(rpc: Rpc, jobId: Hex, proofTx: Hex): Promise<Signed | null> {
+export async function provenIn(rpc: Rpc, jobId: Hex, proofTx: Hex): Promise<Signed | null> {
   const { logs } = await rpc.client.getTransactionReceipt({ hash: proofTx });
   const events = parseEventLogs({ abi: inferenceEscrowAbi, logs, eventName: "JobProven" });
   const proven = events.find(({ args }) => args.jobId === jobId)?.args;
   if (proven === undefined) return null;
-  const { proofHash, promptTokens, completionTokens, completedAt } = proven;
-  return { completion: { jobId, proofHash, promptTokens, completionTokens, completedAt }, byWorker: null };
+  return { completion: signedCompletion(proven), byWorker: null };
 }
 
 /** The Completion that was settled in a transaction, with its signature; null if that was another job's. */
-async function settledCompletion(rpc: Rpc, jobId: Hex, settlementTx: Hex): Promise<Signed | null> {
+async function settledIn(rpc: Rpc, jobId: Hex, settlementTx: Hex): Promise<Signed | null> {
   const { logs } = await rpc.client.getTransactionReceipt({ hash: settlementTx });
   const events = parseEventLogs({ abi: inferenceEscrowAbi, logs, eventName: "JobSettled" });
   const settled = events.find(({ args }) => args.jobId === jobId)?.args;
   if (settled === undefined) return null;
-  const { proofHash, usage, r, vs } = settled;
-  const { promptTokens, completionTokens, completedAt } = decodeUsageWord(usage);
+  const { r, vs } = settled;
   // A finalized job's event has no signature: the contract has its digest on record and does not look at these two.
-  return { completion: { jobId, proofHash, promptTokens, completionTokens, completedAt }, byWorker: { r, vs } };
+  return { completion: signedCompletion(settled), byWorker: { r, vs } };
 }
 
 /** The stored Completion as a dispute needs it, if the chain's worker of the job signed it; null if another one did. */

@@ -154,8 +154,9 @@ interface IInferenceEscrow {
     /// @param worker Signing key of the worker.
     /// @param proofHash SHA-256 of the answer, verified to be signed by the worker.
     /// @param credits Credits charged.
-    /// @param usage Token counts and time of the answer as signed, and the output tokens charged: the lesser of the worker's and
-    ///        the gateway's count. Layout in Words.sol.
+    /// @param usage Token counts, length and time of the answer as signed, and the output tokens charged: the lesser of the worker's
+    ///        count (content and reasoning) and the gateway's. If the job was finalized: of the content alone, at most a token a
+    ///        byte. Layout in Words.sol.
     /// @param r First half of the worker's signature of the Completion. If the job was finalized: the digest of `proofOf`.
     /// @param vs Second half. If the job was finalized: zero.
     /// @param account The wallet's word after it. Layout in Words.sol.
@@ -173,14 +174,13 @@ interface IInferenceEscrow {
 
     /// @notice A worker's proof was recorded without its gateway; anyone can finalize it from `finalizeFrom`. The event has the
     ///         whole Completion, so that anyone can dispute or finalize it.
+    /// @param usage As in JobSettled, with the output tokens that finalization will charge. Layout in Words.sol.
     /// @param credits What finalization will charge.
     event JobProven(
         bytes16 indexed jobId,
         address indexed worker,
         bytes32 proofHash,
-        uint32 promptTokens,
-        uint32 completionTokens,
-        uint40 completedAt,
+        Usage usage,
         uint32 credits,
         uint40 finalizeFrom
     );
@@ -565,7 +565,8 @@ interface IInferenceEscrow {
     ///      earlier attempt could copy the public hash and prove first. The gateway attests by this call that the text whose
     ///      SHA-256 is `completion.proofHash` was delivered: with any other hash the signature fails.
     /// @param completion What the worker signed.
-    /// @param countedTokens Output tokens the gateway counted.
+    /// @param countedTokens Output tokens the gateway counted: of the content, and of the reasoning that it streamed to a client who
+    ///        asked for it. The charge is for these, at most for those that the worker signed.
     /// @param byWorker The worker's signature.
     /// @param wallet Owner of the job (spares a storage read; checked).
     function complete(
@@ -577,6 +578,7 @@ interface IInferenceEscrow {
 
     /// @notice Records the acknowledged worker's proof while its gateway is silent. Anyone; from Acknowledged (batch it with
     ///         `acknowledge` if that was never relayed); before lockedAt + completion + inclusion.
+    /// @dev Charges `completionTokens`, at most `textBytes`: nobody but the worker counted, so reasoning is not charged here.
     function submitProof(Completion calldata completion, Signature calldata byWorker) external;
 
     /// @notice Settles a proven job. Anyone, from provenAt + finalization (1 h) inclusive.

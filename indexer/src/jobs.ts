@@ -89,13 +89,13 @@ ponder.on("InferenceEscrow:JobAcknowledged", async ({ event, context }) => {
 });
 
 ponder.on("InferenceEscrow:JobProven", async ({ event, context }) => {
-  const { jobId, worker, proofHash, promptTokens, completionTokens, completedAt, finalizeFrom } = event.args;
+  const { jobId, worker, proofHash, usage, finalizeFrom } = event.args;
+  const { completedAt, billedTokens: _, ...tokens } = decodeUsageWord(usage);
   const { blockTime, txHash } = place(event);
   const row = await context.db.update(job, { id: jobId }).set({
     status: "settling",
     proofHash,
-    promptTokens,
-    completionTokens,
+    ...tokens,
     answeredAt: completedAt,
     finalizeFrom,
     provenAt: blockTime,

@@ -1580,21 +1580,9 @@ export const inferenceEscrowAbi = [
    },
    {
     "indexed": false,
-    "internalType": "uint32",
-    "name": "promptTokens",
-    "type": "uint32"
-   },
-   {
-    "indexed": false,
-    "internalType": "uint32",
-    "name": "completionTokens",
-    "type": "uint32"
-   },
-   {
-    "indexed": false,
-    "internalType": "uint40",
-    "name": "completedAt",
-    "type": "uint40"
+    "internalType": "Usage",
+    "name": "usage",
+    "type": "uint256"
    },
    {
     "indexed": false,
@@ -2760,6 +2748,16 @@ export const inferenceEscrowAbi = [
       "type": "uint32"
      },
      {
+      "internalType": "uint32",
+      "name": "reasoningTokens",
+      "type": "uint32"
+     },
+     {
+      "internalType": "uint32",
+      "name": "textBytes",
+      "type": "uint32"
+     },
+     {
       "internalType": "uint40",
       "name": "completedAt",
       "type": "uint40"
@@ -3031,6 +3029,16 @@ export const inferenceEscrowAbi = [
      {
       "internalType": "uint32",
       "name": "completionTokens",
+      "type": "uint32"
+     },
+     {
+      "internalType": "uint32",
+      "name": "reasoningTokens",
+      "type": "uint32"
+     },
+     {
+      "internalType": "uint32",
+      "name": "textBytes",
       "type": "uint32"
      },
      {
@@ -3337,6 +3345,16 @@ export const inferenceEscrowAbi = [
       "type": "uint32"
      },
      {
+      "internalType": "uint32",
+      "name": "reasoningTokens",
+      "type": "uint32"
+     },
+     {
+      "internalType": "uint32",
+      "name": "textBytes",
+      "type": "uint32"
+     },
+     {
       "internalType": "uint40",
       "name": "completedAt",
       "type": "uint40"
@@ -3513,6 +3531,16 @@ export const inferenceEscrowAbi = [
       "type": "uint32"
      },
      {
+      "internalType": "uint32",
+      "name": "reasoningTokens",
+      "type": "uint32"
+     },
+     {
+      "internalType": "uint32",
+      "name": "textBytes",
+      "type": "uint32"
+     },
+     {
       "internalType": "uint40",
       "name": "completedAt",
       "type": "uint40"
@@ -3559,6 +3587,16 @@ export const inferenceEscrowAbi = [
      {
       "internalType": "uint32",
       "name": "completionTokens",
+      "type": "uint32"
+     },
+     {
+      "internalType": "uint32",
+      "name": "reasoningTokens",
+      "type": "uint32"
+     },
+     {
+      "internalType": "uint32",
+      "name": "textBytes",
       "type": "uint32"
      },
      {
@@ -3868,6 +3906,16 @@ export const inferenceEscrowAbi = [
      {
       "internalType": "uint32",
       "name": "completionTokens",
+      "type": "uint32"
+     },
+     {
+      "internalType": "uint32",
+      "name": "reasoningTokens",
+      "type": "uint32"
+     },
+     {
+      "internalType": "uint32",
+      "name": "textBytes",
       "type": "uint32"
      },
      {

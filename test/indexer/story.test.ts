@@ -86,6 +86,8 @@ test("a job settled from pending has its worker from its settlement, which says 
     attempt: 1,
     promptTokens: 10,
     completionTokens: 120,
+    reasoningTokens: 0,
+    textBytes: 480,
     billedTokens: 120,
     workerUnits: 72_000,
     feeUnits: 8_000,

@@ -7,7 +7,15 @@ import { newJobId } from "../../protocol/job-id.ts";
 
 const word = (digit: string): Hex => `0x${digit.repeat(64)}`;
 const jobId = newJobId();
-const completion = { jobId, proofHash: word("a"), promptTokens: 1, completionTokens: 2, completedAt: 3 };
+const completion = {
+  jobId,
+  proofHash: word("a"),
+  promptTokens: 1,
+  completionTokens: 2,
+  reasoningTokens: 0,
+  textBytes: 8,
+  completedAt: 3,
+};
 const call = encodeFunctionData({
   abi: inferenceEscrowAbi,
   functionName: "openDispute",

@@ -18,6 +18,8 @@ const messages = {
     proofHash: hex(32),
     promptTokens: uint(32),
     completionTokens: uint(32),
+    reasoningTokens: uint(32),
+    textBytes: uint(32),
     completedAt: uint(40),
   }),
   Authorization: fc.record({
@@ -59,6 +61,8 @@ describe.each([
     proofHash: `0x${"0b".repeat(32)}` as Hex,
     promptTokens: 1,
     completionTokens: 2,
+    reasoningTokens: 3,
+    textBytes: 4,
     completedAt: 1_800_000_000,
   };
   it.each([
@@ -68,6 +72,8 @@ describe.each([
     ["a fraction", { promptTokens: 1.5 }],
     ["less than nothing", { completionTokens: -1 }],
     ["more than its type holds", { completionTokens: 2 ** 32 }],
+    ["no count of reasoning", { reasoningTokens: undefined }],
+    ["a length beyond its type", { textBytes: 2 ** 32 }],
     ["a time beyond its type", { completedAt: 2 ** 40 }],
     ["nothing at all", { completedAt: undefined }],
   ])("refuse %s", (_what, change) => {

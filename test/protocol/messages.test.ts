@@ -32,7 +32,7 @@ describe("job messages", () => {
     ["Acknowledgement", "Acknowledgement(bytes16 jobId,uint8 attempt)"],
     [
       "Completion",
-      "Completion(bytes16 jobId,bytes32 proofHash,uint32 promptTokens,uint32 completionTokens,uint40 completedAt)",
+      "Completion(bytes16 jobId,bytes32 proofHash,uint32 promptTokens,uint32 completionTokens,uint32 reasoningTokens,uint32 textBytes,uint40 completedAt)",
     ],
     [
       "Authorization",

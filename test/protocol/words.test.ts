@@ -7,6 +7,7 @@ import {
   decodeLockTerms,
   decodePayee,
   decodeUsageWord,
+  signedCompletion,
 } from "../../protocol/words.ts";
 
 const source = readFileSync(new URL("../../contracts/Words.sol", import.meta.url), "utf8");
@@ -49,9 +50,13 @@ describe("packed words", () => {
   });
 
   it("a settlement's usage", () => {
-    const word = 7n | (3_000n << 32n) | (2_900n << 64n) | ((2n ** 40n - 1n) << 96n);
-    const usage = { promptTokens: 7, completionTokens: 3_000, billedTokens: 2_900, completedAt: 2 ** 40 - 1 };
-    expect(decodeUsageWord(word)).toEqual(usage);
+    const word =
+      7n | (3_000n << 32n) | (4_000n << 64n) | (12_000n << 96n) | (6_900n << 128n) | ((2n ** 40n - 1n) << 160n);
+    const signed = { promptTokens: 7, completionTokens: 3_000, reasoningTokens: 4_000, textBytes: 12_000 };
+    const completedAt = 2 ** 40 - 1;
+    expect(decodeUsageWord(word)).toEqual({ ...signed, billedTokens: 6_900, completedAt });
+    const name = { jobId: `0x${"0a".repeat(16)}`, proofHash: `0x${"0b".repeat(32)}` } as const;
+    expect(signedCompletion({ ...name, usage: word })).toEqual({ ...name, ...signed, completedAt });
   });
 
   it("a payee and a model's terms, or none", () => {

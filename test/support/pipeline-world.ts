@@ -204,7 +204,7 @@ export async function answeredJob(
   const locked = await pipeline.submit(operation, job).mined;
   if (locked.status !== "mined") throw new Error(`not locked: ${locked.revert.name}`);
   const { blockTime } = locked;
-  const tokens = { promptTokens: 3, completionTokens: 4 };
+  const tokens = { promptTokens: 3, completionTokens: 4, reasoningTokens: 0, textBytes: 11 };
   const completion = { jobId, proofHash: answerHash("The answer."), ...tokens, completedAt: blockTime };
   const digests = jobDigests(world.stack.info.chain_id, world.stack.info.contracts["InferenceEscrow"] as Hex);
   const signature = await worker.sign({ hash: digests.completion(completion) });

@@ -73,6 +73,8 @@ async function cheatedJob(fault: string) {
       proofHash: `0x${"ab".repeat(32)}` as Hex,
       promptTokens: 3,
       completionTokens: 3_000,
+      reasoningTokens: 0,
+      textBytes: 12_000,
       completedAt: await p.now(),
     };
     const domain = escrowDomain(p.chain.deployment.chainId, fake.address);

@@ -116,7 +116,7 @@ async function answeredJob(): Promise<Answered> {
   const outcome = await pipeline.submit(operation, job).mined;
   if (outcome.status !== "mined") throw new Error(`not locked: ${outcome.revert.name}`);
   const lockedAt = outcome.blockTime;
-  const tokens = { promptTokens: 3, completionTokens: 4 };
+  const tokens = { promptTokens: 3, completionTokens: 4, reasoningTokens: 0, textBytes: 11 };
   const completion = { jobId, proofHash: answerHash("The answer."), ...tokens, completedAt: lockedAt };
   const hash = jobDigests(world.stack.info.chain_id, escrow()).completion(completion);
   const signature = (await worker.sign?.({ hash })) as Hex;

@@ -2,7 +2,8 @@
 import { expect } from "chai";
 import { concat, type Hex, keccak256, toBytes } from "viem";
 import { answerHash } from "../../../protocol/answer-hash.ts";
-import { type Completion, compactSignature } from "../../../protocol/messages.ts";
+import { compactSignature } from "../../../protocol/messages.ts";
+import { signedCompletion } from "../../../protocol/words.ts";
 import { executeBatch, items } from "../support/batch.ts";
 import { ethers, nextBlockAt, now } from "../support/chain.ts";
 import {
@@ -36,14 +37,7 @@ describe("Finding 1: a worker proves through a contract that inverts its calldat
     const [event] = await eventsOf(proving, escrow, "JobProven");
     const { data } = await proving;
     expect(data).not.to.include(signature.r.slice(2)).and.not.to.include(signature.vs.slice(2));
-    const { proofHash, promptTokens, completionTokens, completedAt } = event?.args.toObject() ?? {};
-    const completion: Completion = {
-      jobId: event?.args.jobId,
-      proofHash,
-      promptTokens: Number(promptTokens),
-      completionTokens: Number(completionTokens),
-      completedAt: Number(completedAt),
-    };
+    const completion = signedCompletion(event?.args.toObject() as Parameters<typeof signedCompletion>[0]);
     return { world, job, completion };
   }
 
@@ -68,20 +62,22 @@ describe("Finding 1: a worker proves through a contract that inverts its calldat
     const { world, escrow, worker } = await freshWorld();
     const job = await acknowledgedJob(world);
     const plain = escrow.interface.encodeFunctionData("submitProof", [completionOf(job), NO_SIGNATURE]);
-    const words = (plain.slice(10).match(/.{64}/g) ?? []).slice(0, 5);
+    const words = (plain.slice(10).match(/.{64}/g) ?? []).slice(0, 7);
     const typehash = keccak256(
       toBytes(
-        "Completion(bytes16 jobId,bytes32 proofHash,uint32 promptTokens,uint32 completionTokens,uint40 completedAt)",
+        "Completion(bytes16 jobId,bytes32 proofHash,uint32 promptTokens,uint32 completionTokens,uint32 reasoningTokens,uint32 textBytes,uint40 completedAt)",
       ),
     );
     for (const [field, at] of [
       ["jobId", 63],
       ["promptTokens", 0],
       ["completionTokens", 0],
+      ["reasoningTokens", 0],
+      ["textBytes", 0],
       ["completedAt", 0],
       [null, 0],
     ] as const) {
-      const index = ["jobId", "proofHash", "promptTokens", "completionTokens", "completedAt"].indexOf(field ?? "");
+      const index = Object.keys(completionOf(job)).indexOf(field ?? "");
       const changed = words.map((word, i) => (i === index ? `${word.slice(0, at)}1${word.slice(at + 1)}` : word));
       const structHash = keccak256(concat([typehash, `0x${changed.join("")}`]));
       const domain = (await escrow.domainSeparator()) as Hex;

@@ -76,7 +76,14 @@ describe("proveEquivocation", () => {
   });
 
   it("sees an equivocation in any field, not only in the hash", async () => {
-    for (const second of [{ promptTokens: 13 }, { completionTokens: 2_999 }, { completedAt: 1 }]) {
+    const others = [
+      { promptTokens: 13 },
+      { completionTokens: 2_999 },
+      { reasoningTokens: 1 },
+      { textBytes: 1 },
+      { completedAt: 1 },
+    ];
+    for (const second of others) {
       const world = await freshWorld();
       await expect(sendEquivocation(world, await settledJob(world), second), Object.keys(second).join()).to.emit(
         world.escrow,

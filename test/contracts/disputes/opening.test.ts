@@ -2,6 +2,7 @@
 import { expect } from "chai";
 import { type Hex, keccak256, toBytes } from "viem";
 import { withDelivery } from "../../../protocol/delivery.ts";
+import { signedCompletion } from "../../../protocol/words.ts";
 import { signingKey } from "../support/actors.ts";
 import { executeBatch, items } from "../support/batch.ts";
 import { nextBlockAt, now } from "../support/chain.ts";
@@ -230,14 +231,7 @@ describe("A dispute of a settled job", () => {
     await nextBlockAt(job.lockedAt + 20);
     const [settled] = await eventsOf(sendComplete(world, job), escrow, "JobSettled");
     const { proofHash, usage, r, vs } = settled?.args.toObject() ?? {};
-    const field = (shift: bigint, bits: bigint) => Number((usage >> shift) & ((1n << bits) - 1n));
-    const completion = {
-      jobId: job.id,
-      proofHash,
-      promptTokens: field(0n, 32n),
-      completionTokens: field(32n, 32n),
-      completedAt: field(96n, 40n),
-    };
+    const completion = signedCompletion({ jobId: job.id, proofHash, usage });
     await expect(escrow.connect(client).openDispute(OTHER_HASH, completion, { r, vs })).to.emit(escrow, "JobDisputed");
   });
 

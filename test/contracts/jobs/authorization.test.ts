@@ -322,6 +322,8 @@ it("Operator and worker together take at most the credits that were signed for",
     proofHash: REQUEST_HASH,
     promptTokens: 0,
     completionTokens: 2 ** 32 - 1,
+    reasoningTokens: 2 ** 32 - 1,
+    textBytes: 2 ** 32 - 1,
     completedAt: time,
   };
   const byWorker = await signCompletion(escrow, worker.key, completion);

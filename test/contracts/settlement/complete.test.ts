@@ -2,7 +2,7 @@
 import { expect } from "chai";
 import { answerHash } from "../../../protocol/answer-hash.ts";
 import { decodeUsageWord } from "../../../protocol/words.ts";
-import { nextBlockAt } from "../support/chain.ts";
+import { nextBlockAt, now } from "../support/chain.ts";
 import { eventsOf, expectRevert, expectTokens } from "../support/expect.ts";
 import { freshWorld } from "../support/fresh.ts";
 import {
@@ -19,7 +19,7 @@ import {
   storedJob,
 } from "../support/jobs.ts";
 import { signCompletion } from "../support/sign.ts";
-import { CLIENT_CREDITS, provide, RESERVE_CREDITS, registerWorker, type World } from "../support/world.ts";
+import { CLIENT_CREDITS, MODEL, provide, RESERVE_CREDITS, registerWorker, type World } from "../support/world.ts";
 
 const CHARGED = 60n;
 const FEE = CHARGED * 1_000n;
@@ -95,27 +95,66 @@ describe("What complete checks", () => {
     await expectRevert(refused, "Job_WorkerNotEligible");
   });
 
-  it("charges the lesser of the worker's and the gateway's count", async () => {
+  it("charges the lesser of the worker's counts together and the gateway's count", async () => {
     const { world, escrow } = await freshWorld();
+    const MOST = 2 ** 32 - 1;
+    // Content, reasoning, the gateway's count; what is billed and charged. From 2,001 tokens on the price is above the flat one.
     const cases = [
-      [3_000, 700, 700, 40],
-      [700, 3_000, 700, 40],
-      [3_000, 2_999, 2_999, 60],
-      [4_000, 4_000, 4_000, 80],
+      [3_000, 0, 700, 700, 40],
+      [700, 0, 3_000, 700, 40],
+      [3_000, 0, 2_999, 2_999, 60],
+      [4_000, 0, 4_000, 4_000, 80],
+      // Both sides of the sum.
+      [1_000, 2_000, 2_999, 2_999, 60],
+      [1_000, 2_000, 3_000, 3_000, 60],
+      [1_000, 2_000, 3_001, 3_000, 60],
+      // Nothing but reasoning; nothing that the gateway counted.
+      [0, 3_001, 4_000, 3_001, 61],
+      [1_000, 2_000, 0, 0, 40],
+      [0, 0, 4_000, 0, 40],
+      // Sums of 33 bits; at 32 bits, they would be 0 and 1.
+      [MOST, 1, 2_500, 2_500, 50],
+      [2, MOST, 2_500, 2_500, 50],
+      [MOST, MOST, MOST, MOST, 80],
+      [MOST, 0, MOST, MOST, 80],
+      // The lock bounds the charge, not the count.
+      [3_000, 1_001, 4_001, 4_001, 80],
     ] as const;
-    for (const [completionTokens, countedTokens, billed, credits] of cases) {
+    for (const [completionTokens, reasoningTokens, countedTokens, billedTokens, credits] of cases) {
       const job = await lockJob(world);
-      const completing = sendComplete(world, job, { completionTokens, countedTokens });
+      const signed = { completionTokens, reasoningTokens, textBytes: 1 };
+      const [settled] = await eventsOf(sendComplete(world, job, { ...signed, countedTokens }), escrow, "JobSettled");
+      expect(decodeUsageWord(settled?.args.usage)).to.include({ ...signed, billedTokens });
+      expect(settled?.args.credits, `${completionTokens} + ${reasoningTokens}`).to.equal(credits);
+    }
+  });
+
+  it("reasoning and content together pass the flat price from 501 tokens on", async () => {
+    const world = await freshWorld();
+    const { escrow, catalog } = world;
+    await catalog.schedulePrices(MODEL, 1, 39);
+    await nextBlockAt((await now()) + 86_400);
+    for (const [completionTokens, reasoningTokens, credits] of [
+      [1, 499, 1],
+      [0, 500, 1],
+      [1, 500, 20],
+      [500, 1, 20],
+    ] as const) {
+      const job = await lockJob(world, { maxTokens: 600 });
+      const completing = sendComplete(world, job, { completionTokens, reasoningTokens, countedTokens: 600 });
       const [settled] = await eventsOf(completing, escrow, "JobSettled");
-      expect(settled?.args.credits).to.equal(credits);
-      expect(decodeUsageWord(settled?.args.usage)).to.include({ completionTokens, billedTokens: billed });
+      expect(settled?.args.credits, `${completionTokens} + ${reasoningTokens}`).to.equal(credits);
     }
   });
 
   it("never charges more than the lock, whatever was signed", async () => {
     const { world, escrow, token, worker } = await freshWorld();
     const job = await lockJob(world);
-    const completing = sendComplete(world, job, { completionTokens: 4_294_967_295, countedTokens: 4_294_967_295 });
+    const completing = sendComplete(world, job, {
+      completionTokens: 4_294_967_295,
+      reasoningTokens: 4_294_967_295,
+      countedTokens: 4_294_967_295,
+    });
     await expectTokens(completing, token, worker.payout, 80n * 9_000n);
     expect((await escrow.accountOf(world.client.address)).escrowed).to.equal(0);
   });

@@ -1,8 +1,9 @@
 import { expect } from "chai";
 import { type Hex, zeroHash } from "viem";
+import { decodeUsageWord } from "../../../protocol/words.ts";
 import { jobId } from "../support/actors.ts";
 import { nextBlockAt } from "../support/chain.ts";
-import { expectRevert, expectTokens } from "../support/expect.ts";
+import { eventsOf, expectRevert, expectTokens, usageWith } from "../support/expect.ts";
 import { freshWorld } from "../support/fresh.ts";
 import {
   acknowledgedJob,
@@ -10,6 +11,7 @@ import {
   otherFields,
   PROOF_HASH,
   provenJob,
+  sendComplete,
   sendFinalize,
   sendProof,
   settledValues,
@@ -24,9 +26,11 @@ describe("submitProof", () => {
     const job = await acknowledgedJob(world);
     await nextBlockAt(job.lockedAt + 30);
     const proving = sendProof(world, job, { sender: client });
+    const { jobId: _, proofHash: __, ...signed } = completionOf(job);
+    const usage = usageWith({ ...signed, billedTokens: 3_000 });
     await expect(proving)
       .to.emit(escrow, "JobProven")
-      .withArgs(job.id, worker.key.address, PROOF_HASH, 12, 3_000, job.lockedAt + 1, 60, job.lockedAt + 30 + 3_600);
+      .withArgs(job.id, worker.key.address, PROOF_HASH, usage, 60, job.lockedAt + 30 + 3_600);
     await expectTokens(proving, token, escrow, 0);
     expect(await storedJob(world, job.id)).to.include({ status: 3n, credits: 80n, deadline: 3_630n });
     const [digest, credits] = await escrow.proofOf(job.id);
@@ -41,6 +45,50 @@ describe("submitProof", () => {
     const signature = await signCompletion(escrow, worker.key, completionOf(job));
     const refused = escrow.submitProof(completionOf(job, { completionTokens: 4_000 }), signature);
     await expectRevert(refused, "Job_NotTheWorker");
+  });
+});
+
+describe("A proven job costs its content alone, at most a token a byte", () => {
+  // Content, reasoning, bytes; what is billed and charged.
+  const cases = [
+    [3_000, 0, 2_999, 2_999, 60],
+    [3_000, 0, 3_000, 3_000, 60],
+    [3_000, 0, 3_001, 3_000, 60],
+    [3_001, 0, 3_001, 3_001, 61],
+    [3_001, 0, 3_000, 3_000, 60],
+    [2_000, 1_000, 12_000, 2_000, 40],
+    [0, 4_000, 12_000, 0, 40],
+    [4_000_000_000, 0, 5, 5, 40],
+    [4_000_000_000, 4_294_967_295, 2_001, 2_001, 41],
+    [4_294_967_295, 4_294_967_295, 4_294_967_295, 4_294_967_295, 80],
+  ] as const;
+  for (const [completionTokens, reasoningTokens, textBytes, billedTokens, credits] of cases) {
+    const signed = { completionTokens, reasoningTokens, textBytes };
+    it(`${completionTokens} tokens, ${reasoningTokens} of reasoning, ${textBytes} bytes`, async () => {
+      const { world, escrow } = await freshWorld();
+      const job = await acknowledgedJob(world);
+      const [proven] = await eventsOf(sendProof(world, job, signed), escrow, "JobProven");
+      expect(decodeUsageWord(proven?.args.usage)).to.include({ ...signed, billedTokens });
+      expect(proven?.args.credits).to.equal(credits);
+      expect((await escrow.proofOf(job.id)).credits).to.equal(credits);
+      await nextBlockAt(Number(proven?.args.finalizeFrom));
+      const [settled] = await eventsOf(sendFinalize(world, job, signed), escrow, "JobSettled");
+      expect(decodeUsageWord(settled?.args.usage)).to.include({ ...signed, billedTokens });
+      expect(settled?.args.credits).to.equal(credits);
+    });
+  }
+
+  it("its operator can still settle it with the reasoning that it counted", async () => {
+    const { world, escrow } = await freshWorld();
+    const signed = { completionTokens: 2_000, reasoningTokens: 1_000 };
+    const job = await provenJob(world, signed);
+    const [settled] = await eventsOf(
+      sendComplete(world, job, { ...signed, countedTokens: 3_000 }),
+      escrow,
+      "JobSettled",
+    );
+    expect(decodeUsageWord(settled?.args.usage).billedTokens).to.equal(3_000);
+    expect(settled?.args.credits).to.equal(60);
   });
 });
 

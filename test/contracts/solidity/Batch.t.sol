@@ -40,6 +40,7 @@ abstract contract BatchItems is Protocol {
         Completion storage completion = _completions[i];
         (completion.jobId, completion.proofHash) = (jobId, keccak256(abi.encode(i)));
         (completion.completionTokens, completion.completedAt) = (3_000, uint40(block.timestamp));
+        completion.textBytes = 12_000;
         if (depth >= 1 && depth <= 3) _acknowledge(jobId);
         if (depth == 2 || depth == 3) escrow.submitProof(completion, signCompletion(WORKER_KEY, completion));
         if (depth == 4 || depth == 5) _call(_complete(i));

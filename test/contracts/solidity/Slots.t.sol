@@ -193,7 +193,8 @@ contract SlotsTest {
     function testFuzz_usage(Completion calldata c, uint32 billed) external pure {
         uint256 word = Usage.unwrap(Usages.pack(c, billed));
         require(uint32(word) == c.promptTokens && uint32(word >> 32) == c.completionTokens, "tokens");
-        require(uint32(word >> 64) == billed && word >> 96 == c.completedAt, "billed and time");
+        require(uint32(word >> 64) == c.reasoningTokens && uint32(word >> 96) == c.textBytes, "reasoning and length");
+        require(uint32(word >> 128) == billed && word >> 160 == c.completedAt, "billed and time");
     }
 
     function _same(Job memory a, Job memory b) private pure {

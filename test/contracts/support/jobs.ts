@@ -80,16 +80,18 @@ export type CompleteOptions = Partial<Completion> & {
   signature?: Signature;
 };
 
-/** A Completion of 3,000 tokens (60 credits on a max model), finished a second after the lock. */
+/** A Completion of 3,000 tokens (60 credits on a max model) in a long text, without reasoning, finished a second after the lock. */
 export function completionOf(job: Job, overrides: Partial<Completion> = {}): Completion {
   const {
     jobId: id = job.id,
     proofHash = PROOF_HASH,
     promptTokens = 12,
     completionTokens = 3_000,
+    reasoningTokens = 0,
+    textBytes = 2_000_000,
     completedAt = job.lockedAt + 1,
   } = overrides;
-  return { jobId: id, proofHash, promptTokens, completionTokens, completedAt };
+  return { jobId: id, proofHash, promptTokens, completionTokens, reasoningTokens, textBytes, completedAt };
 }
 
 /** Changes of `completionOf`, each of one field. */
@@ -97,6 +99,8 @@ export const otherFields = ({ lockedAt }: Job): Partial<Completion>[] => [
   { proofHash: answerHash("a third text") },
   { promptTokens: 13 },
   { completionTokens: 3_001 },
+  { reasoningTokens: 1 },
+  { textBytes: 2_000_001 },
   { completedAt: lockedAt + 2 },
 ];
 
@@ -140,9 +144,9 @@ export async function sendFinalize(world: World, job: Job, overrides: Partial<Co
 export async function settledValues(world: World, job: Job, signature?: Signature) {
   const { escrow, client, worker } = world;
   const completion = completionOf(job);
-  const { promptTokens, completionTokens, completedAt } = completion;
+  const { jobId: _, proofHash: __, ...signed } = completion;
   const { r, vs } = signature ?? (await signCompletion(escrow, worker.key, completion));
-  const usage = usageWith({ promptTokens, completionTokens, billedTokens: completionTokens, completedAt });
+  const usage = usageWith({ ...signed, billedTokens: completion.completionTokens });
   const account = accountWith({ free: CLIENT_CREDITS - 60, escrowed: 0 });
   return [job.id, client.address, worker.key.address, PROOF_HASH, 60, usage, r, vs, account] as const;
 }

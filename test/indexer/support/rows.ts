@@ -16,6 +16,8 @@ const WHOLE_JOB = {
   acknowledgeTx: column<Hex | null>(),
   returnTx: column<Hex | null>(),
   completionTokens: column<number | null>(),
+  reasoningTokens: column<number | null>(),
+  textBytes: column<number | null>(),
   workerUnits: column<number | null>(),
   feeUnits: column<number | null>(),
 };

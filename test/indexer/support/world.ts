@@ -141,6 +141,8 @@ export class World {
       proofHash: answerHash(`answer to ${jobId}`),
       promptTokens: 10,
       completionTokens,
+      reasoningTokens: 0,
+      textBytes: 4 * completionTokens,
       completedAt: await this.now(),
     };
     this.#completions.set(jobId, completion);

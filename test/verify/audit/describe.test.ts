@@ -31,7 +31,7 @@ function settledLog() {
     ({ indexed }) => !indexed,
   );
   // 7 prompt tokens, 3,000 output tokens, all of them billed; 988 credits free.
-  const usage = 7n | (3_000n << 32n) | (3_000n << 64n) | (1_735_689_605n << 96n);
+  const usage = 7n | (3_000n << 32n) | (200n << 64n) | (12_000n << 96n) | (3_200n << 128n) | (1_735_689_605n << 160n);
   const account = 1n | (988n << 32n);
   const [r, vs, proofHash] = ["01", "02", "cd"].map((byte) => `0x${byte.repeat(32)}`);
   const data = encodeAbiParameters(inputs, [proofHash, 12, usage, r, vs, account]);
@@ -66,7 +66,8 @@ describe("events in words", () => {
     const text = Object.fromEntries(fields.map((field) => [field.name, field.text]));
     expect(text).toMatchObject({
       credits: "12 credits",
-      usage: "promptTokens 7, completionTokens 3000, billedTokens 3000, completedAt 1735689605",
+      usage:
+        "promptTokens 7, completionTokens 3000, reasoningTokens 200, textBytes 12000, billedTokens 3200, completedAt 1735689605",
     });
     expect(text["account"]).toMatch(/^id 1, free 988, escrowed 0, /);
     const failed = {

@@ -107,7 +107,8 @@ contract DishonestEscrow {
 
     function complete(Completion calldata c, uint32 counted, Signature calldata byWorker, address wallet) external {
         Job storage job = _jobs[c.jobId];
-        uint32 billed = counted < c.completionTokens ? counted : c.completionTokens;
+        uint256 written = uint256(c.completionTokens) + c.reasoningTokens;
+        uint32 billed = counted < written ? counted : uint32(written);
         if (fault == Fault.InflatedTokens) billed += 1_000;
         uint32 price = billed <= 2_000 ? 8 : (billed * 4 + 999) / 1000;
         if (fault == Fault.Overcharge || price > job.credits) price = job.credits;

@@ -47,7 +47,8 @@ export async function manyJobs(p: Protocol, count: number, batch = 100): Promise
     const completedAt = await p.now();
     const completions = await Promise.all(
       jobs.map(async (jobId) => {
-        const completion = { jobId, proofHash, promptTokens: 7, completionTokens: 100, completedAt };
+        const tokens = { promptTokens: 7, completionTokens: 100, reasoningTokens: 0 };
+        const completion = { jobId, proofHash, ...tokens, textBytes: 400, completedAt };
         const signature = compactSignature(await worker.sign({ hash: digests.completion(completion) }));
         return encode("complete", [completion, 100, signature, wallet]);
       }),

@@ -31,7 +31,7 @@ import {
   escrowDomain,
   jobMessageTypes,
 } from "../../../protocol/messages.ts";
-import { decodeUsageWord } from "../../../protocol/words.ts";
+import { signedCompletion } from "../../../protocol/words.ts";
 import { mined } from "../../support/mined.ts";
 import { testContract } from "../../support/test-contract.ts";
 import { client, gateway, newWorker, startChain } from "../../worker/support/chain.ts";
@@ -111,6 +111,8 @@ export async function startProtocol(windows: Record<string, number> = {}) {
       proofHash: answerHash(ANSWER),
       promptTokens: 7,
       completionTokens: 100,
+      reasoningTokens: 0,
+      textBytes: 16_000,
       completedAt: lockedAt,
     };
     return { ...usual, ...more };
@@ -175,14 +177,12 @@ export async function startProtocol(windows: Record<string, number> = {}) {
     const about = { ...escrow, args: { jobId }, fromBlock: 0n } as const;
     const [settled] = await rpc.getContractEvents({ ...about, eventName: "JobSettled", strict: true });
     if (settled !== undefined) {
-      const { proofHash, usage, r, vs } = settled.args;
-      const { promptTokens, completionTokens, completedAt } = decodeUsageWord(usage);
-      return { completion: { jobId, proofHash, promptTokens, completionTokens, completedAt }, signature: { r, vs } };
+      const { r, vs } = settled.args;
+      return { completion: signedCompletion(settled.args), signature: { r, vs } };
     }
     const [proven] = await rpc.getContractEvents({ ...about, eventName: "JobProven", strict: true });
     if (proven === undefined) throw new Error(`the chain shows no proof of ${jobId}`);
-    const { proofHash, promptTokens, completionTokens, completedAt } = proven.args;
-    const completion = { jobId, proofHash, promptTokens, completionTokens, completedAt };
+    const completion = signedCompletion(proven.args);
     // A proven Completion is on record: nobody needs its signature.
     return { completion, signature: { r: zeroHash, vs: zeroHash } };
   };

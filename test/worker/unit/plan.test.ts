@@ -41,6 +41,8 @@ const completion = {
   proofHash: "0x",
   promptTokens: 1,
   completionTokens: 1,
+  reasoningTokens: 0,
+  textBytes: 2,
   completedAt: LOCKED_AT + 10,
 } as const;
 const head = {

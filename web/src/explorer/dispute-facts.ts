@@ -1,7 +1,7 @@
 /** What a job's events say of its disputes. Pure, and without the code for wallets: everybody's page of a dispute reads it. */
 import { type Hex, zeroHash } from "viem";
 import type { Completion } from "../../../protocol/messages.ts";
-import { decodeUsageWord } from "../../../protocol/words.ts";
+import { signedCompletion } from "../../../protocol/words.ts";
 import { type AnyEvent, type EscrowEvent, eventsOf, inChainOrder, isBefore } from "../../../verify/events.ts";
 
 /** What the chain shows of a job that a dispute of it needs. */
@@ -53,12 +53,9 @@ function signedIn(
   proven: EscrowEvent<"JobProven"> | undefined,
 ): DisputeFacts["signed"] {
   if (settled !== undefined) {
-    const { jobId, proofHash, usage, r, vs } = settled.args;
-    const { promptTokens, completionTokens, completedAt } = decodeUsageWord(usage);
-    return { completion: { jobId, proofHash, promptTokens, completionTokens, completedAt }, signature: { r, vs } };
+    const { r, vs } = settled.args;
+    return { completion: signedCompletion(settled.args), signature: { r, vs } };
   }
   if (proven === undefined) return null;
-  const { jobId, proofHash, promptTokens, completionTokens, completedAt } = proven.args;
-  const completion = { jobId, proofHash, promptTokens, completionTokens, completedAt };
-  return { completion, signature: { r: zeroHash, vs: zeroHash } };
+  return { completion: signedCompletion(proven.args), signature: { r: zeroHash, vs: zeroHash } };
 }

@@ -25,6 +25,8 @@ const LABELS: Record<string, string> = {
   workerHash: "hash the worker signed",
   billedTokens: "billed output tokens",
   completionTokens: "output tokens",
+  reasoningTokens: "tokens of reasoning",
+  textBytes: "bytes of text",
   returned: "credits returned",
   ruleBefore: "to be ruled before",
   ruleFrom: "no ruling before",

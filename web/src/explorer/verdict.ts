@@ -175,7 +175,7 @@ function timesOf({ audit, story, evidence: { timeOf } }: Facts): string {
 
 /** When the worker says that its answer was complete. */
 const answeredAt = ({ settled, proven }: Facts["story"]): number =>
-  settled === null ? (proven?.args.completedAt ?? 0) : decodeUsageWord(settled.args.usage).completedAt;
+  decodeUsageWord((settled ?? proven)?.args.usage ?? 0n).completedAt;
 
 /** `max(40, ⌈900 × 20 ÷ 1,000⌉)`. */
 function priceOf(audit: JobAudit): string {

@@ -98,8 +98,8 @@ abstract contract JobHandler is StakeHandler {
         }
         if (!taken) (job.worker, job.attempt) = (who + 1, 1);
         job.completion = completion;
-        uint256 billed = _least(counted, completion.completionTokens);
-        _charge(job, _priceOf(job, billed));
+        uint256 written = uint256(completion.completionTokens) + completion.reasoningTokens;
+        _charge(job, _priceOf(job, _least(counted, written)));
         job.due = block.timestamp + DISPUTE + INCLUSION;
         touched = jobId;
         done["complete"] += 1;
@@ -114,7 +114,7 @@ abstract contract JobHandler is StakeHandler {
         VM.prank(STRANGER);
         escrow.submitProof(job.completion, signature);
         (job.status, job.proven, job.due) = (JobStatus.Proven, true, block.timestamp + FINALIZATION);
-        job.proof = _priceOf(job, job.completion.completionTokens);
+        job.proof = _priceOf(job, _least(job.completion.completionTokens, job.completion.textBytes));
         touched = jobId;
         done["submitProof"] += 1;
     }
@@ -215,7 +215,21 @@ abstract contract JobHandler is StakeHandler {
     ) private view returns (Completion memory) {
         uint256 completedAt = _least(block.timestamp, job.lockedAt + COMPLETION - 1);
         bytes32 proofHash = keccak256(abi.encode(jobId, tokens));
-        return Completion(jobId, proofHash, 7, uint32(within(tokens, 0, 12_000)), uint40(completedAt));
+        // Each count of its own, the reasoning's now and then the largest that there is.
+        uint256 seed = uint256(proofHash);
+        uint256 reasoning = seed % 8 == 0 ? type(uint32).max : within(seed >> 8, 0, 12_000);
+        uint256 textBytes = within(seed >> 48, 0, 24_000);
+        uint256 written = within(tokens, 0, 12_000);
+        return
+            Completion(
+                jobId,
+                proofHash,
+                7,
+                uint32(written),
+                uint32(reasoning),
+                uint32(textBytes),
+                uint40(completedAt)
+            );
     }
 }
 
@@ -323,8 +337,8 @@ abstract contract DisputeHandler is JobHandler {
         JobGhost storage job = ghosts[jobId];
         if (jobId == 0 || job.worker == 0 || block.timestamp >= job.lockedAt + EQUIVOCATION) return;
         uint256 key = FIRST_WORKER_KEY + job.worker - 1;
-        Completion memory first = Completion(jobId, keccak256("first"), 1, uint32(tokens), 1);
-        Completion memory second = Completion(jobId, keccak256("second"), 1, uint32(tokens), 1);
+        Completion memory first = Completion(jobId, keccak256("first"), 1, uint32(tokens), 0, 5, 1);
+        Completion memory second = Completion(jobId, keccak256("second"), 1, uint32(tokens), 0, 6, 1);
         Signature memory firstByWorker;
         if (job.proven) first = job.completion;
         else firstByWorker = signCompletion(key, first);

@@ -20,7 +20,8 @@ const hash = (digit: string) => `0x${digit.repeat(64)}` as const;
 const jobId = newJobId();
 const worker = signingAccount(generatePrivateKey());
 const gateway = signingAccount(generatePrivateKey());
-const completion = { jobId, proofHash: hash("a"), promptTokens: 1, completionTokens: 2, completedAt: 7 };
+const tokens = { promptTokens: 1, completionTokens: 2, reasoningTokens: 0 };
+const completion = { jobId, proofHash: hash("a"), ...tokens, textBytes: 8, completedAt: 7 };
 const signature = await worker.sign({ hash: jobDigests(1, ESCROW).completion(completion) });
 
 let sent: Operation[];

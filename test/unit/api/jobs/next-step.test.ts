@@ -25,6 +25,8 @@ const completion = {
   proofHash: SIGNATURE.slice(0, 66) as Hex,
   promptTokens: 3,
   completionTokens: 4,
+  reasoningTokens: 0,
+  textBytes: 11,
 };
 const signed = { completion: { ...completion, completedAt: 90 }, signature: SIGNATURE, finish_reason: "stop" };
 const PROOF = proofDigest(signed.completion);

@@ -214,6 +214,8 @@ describe("the gateway's connection to workers", () => {
       proofHash: `0x${"33".repeat(32)}`,
       promptTokens: 1,
       completionTokens: 1,
+      reasoningTokens: 0,
+      textBytes: 2,
       completedAt: 1,
     };
     const done = event("completed", { completion, signature: `0x${"44".repeat(65)}`, finish_reason: "stop" });
@@ -355,6 +357,8 @@ describe("the gateway's connection to workers", () => {
           proofHash: `0x${"33".repeat(32)}`,
           promptTokens: 1,
           completionTokens: 1,
+          reasoningTokens: 0,
+          textBytes: 2,
           completedAt: 1,
         };
         const done = { completion, signature: `0x${"44".repeat(65)}`, finish_reason: "stop" };
