@@ -27,6 +27,7 @@ const refusal = (title: string): Kind => ({ severity: "refusal", title });
 export const INCIDENTS = {
   // What the gateway finds out by itself.
   hash_mismatch: misconduct("signed another answer than it sent"),
+  wrong_length: misconduct("signed another length than its answer has"),
   wrong_signature: misconduct("sent a completion that its key did not sign"),
   wrong_job: misconduct("sent the completion of another job"),
   wrong_time: misconduct("dated its completion outside the job's time"),

@@ -39,6 +39,7 @@ export const JOB = columns<typeof index.job.$inferSelect>()(
   "settlementBlock",
   "proofHash",
   "promptTokens",
+  "completionTokens",
   "billedTokens",
   "failureReason",
 );

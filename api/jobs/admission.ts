@@ -1,6 +1,6 @@
 /** What is refused before credits are locked, and why: with an error that says what to do. */
 import type { Address, Hex } from "viem";
-import { type Ability, type ChatRequest, needsOf } from "../../protocol/dispatch.ts";
+import { type Ability, asksReasoning, type ChatRequest, needsOf } from "../../protocol/dispatch.ts";
 import type { DecodedRevert } from "../../protocol/events.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import { DEFAULT_MAX_TOKENS, quote } from "../../protocol/pricing.ts";
@@ -17,6 +17,7 @@ import {
   unauthorizable,
 } from "./authorization.ts";
 import type { JobContext } from "./context.ts";
+import type { JobInput } from "./lock.ts";
 import { insufficientCredits, noWorkers } from "./refusals.ts";
 import { type TokenBudget, TokenizerBusy, tokenBudget } from "./tokens.ts";
 
@@ -39,7 +40,7 @@ export type PlannedJob = {
 };
 
 /** A job whose credits may be locked: its request with the limit it runs under, the credits, and the checked authorization, if there is one. */
-type AdmittedJob = { request: ChatRequest; credits: number; authorization: SignedAuthorization | null };
+type AdmittedJob = Pick<JobInput, "request" | "showReasoning" | "credits" | "authorization">;
 
 /** Resolves a validated body against the catalog. Throws `model_not_found`. */
 export function planJob(
@@ -80,7 +81,9 @@ export async function admit(context: JobContext, plan: PlannedJob, signal: Abort
   if (terms !== null && terms.operator !== context.operator.id) {
     throw operatorNotChosen(terms.operator, context.operator.id);
   }
-  const admitted = { request: { ...plan.request, max_tokens: maxTokens }, credits, authorization: null };
+  const showReasoning = asksReasoning(plan.request) || context.workers.alwaysReasons(model.number);
+  const limited = { ...plan.request, max_tokens: maxTokens };
+  const admitted = { request: limited, showReasoning, credits, authorization: null };
   if (authorization === null) {
     if (terms?.authorized === true) throw authorizationRequired();
     takeTurn(context, wallet);

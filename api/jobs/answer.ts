@@ -4,19 +4,24 @@ import { AnswerHash } from "../../shared/answer-hash.ts";
 /** An answer larger than this is a broken or hostile worker's. */
 export const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
 
-/** The text of an answer that went to its client. */
-export class SentText {
+/** What of an answer went to its client: the hash of the text, whether that is all of it, and how many characters of reasoning. */
+export type Sent = { sentHash: Hex; sentComplete: boolean; sentReasoning: number };
+
+/** The answer as it goes to its client. */
+export class SentAnswer {
   readonly #hash = new AnswerHash();
+  #reasoning = 0;
   #isWhole = false;
   #isClosed = false;
 
-  /** Notes a piece that is about to be written, and returns it. After the connection's end nothing is sent any more. */
-  piece(text: string): string {
-    if (!this.#isClosed) this.#hash.update(text);
-    return text;
+  /** Notes a piece that is about to be written. After the connection's end nothing is sent any more. */
+  piece({ kind, text }: Piece): void {
+    if (this.#isClosed) return;
+    if (kind === "content") this.#hash.update(text);
+    else this.#reasoning += text.length;
   }
 
-  /** Bytes that have been written. */
+  /** Bytes of the text that have been written. */
   get bytes(): number {
     return this.#hash.bytes;
   }
@@ -27,9 +32,10 @@ export class SentText {
   }
 
   /** The connection ended, once: what had been sent by then. `isFlushed`: all that was written went out. */
-  closed(isFlushed: boolean): { sentHash: Hex; sentComplete: boolean } {
+  closed(isFlushed: boolean): Sent {
     this.#isClosed = true;
-    return { sentHash: this.#hash.digest(), sentComplete: this.#isWhole && isFlushed };
+    const sentComplete = this.#isWhole && isFlushed;
+    return { sentHash: this.#hash.digest(), sentComplete, sentReasoning: this.#reasoning };
   }
 }
 

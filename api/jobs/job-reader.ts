@@ -8,6 +8,7 @@ import { fromApiJobId, toApiJobId } from "../../protocol/job-id.ts";
 import type { JobState } from "../../protocol/job-status.ts";
 import type { Completion } from "../../protocol/messages.ts";
 import { creditsOf, usdgValue } from "../../protocol/money.ts";
+import { billedReasoning } from "../../protocol/pricing.ts";
 import type { Cipher } from "../../shared/cipher.ts";
 import { settlementsSent } from "../chain/outbox.ts";
 import { getJob, getJobs, type IndexedJob, ifIndexed, type JobQuery, listJobs, walksUp } from "../db/index-reads.ts";
@@ -44,6 +45,7 @@ export function jobObject(row: IndexedJob | null, stored: StoredJob | null, escr
   const completion = stored?.completion?.completion;
   const prompt = row?.promptTokens ?? completion?.promptTokens ?? null;
   const output = row?.billedTokens ?? stored?.countedTokens ?? null;
+  const content = row?.completionTokens ?? completion?.completionTokens ?? null;
   const proofHash = row?.proofHash ?? completion?.proofHash ?? null;
   const worker = row?.worker ?? stored?.worker ?? null;
   const createdAt = row?.createdAt ?? stored?.lockedAt ?? 0;
@@ -70,10 +72,17 @@ export function jobObject(row: IndexedJob | null, stored: StoredJob | null, escr
       prompt_tokens: prompt,
       completion_tokens: output,
       total_tokens: prompt === null || output === null ? null : prompt + output,
+      ...(output !== null && content !== null && reasoningDetails({ billedTokens: output, completionTokens: content })),
     },
     ...whyUncharged(status, row),
     ...(row !== null && compensationOf(row)),
   };
+}
+
+/** The additional field of a `usage` that tells the billed reasoning; left out where there is none. */
+export function reasoningDetails(usage: { billedTokens: number; completionTokens: number }) {
+  const reasoning_tokens = billedReasoning(usage);
+  return reasoning_tokens === 0 ? {} : { completion_tokens_details: { reasoning_tokens } };
 }
 
 /** Why a job ended without a charge, or lost it: the contract's own word, or the rule that gave its credits back. */
@@ -253,9 +262,7 @@ export async function withSettlements(reader: Reader, jobs: readonly StoredJob[]
 type StoredAnswer = {
   text: string;
   finishReason: FinishReason;
-  promptTokens: number;
-  /** Those that were billed. */
-  completionTokens: number;
+  billedTokens: number;
   /** Who answered, and the message that it signed. */
   worker: Address;
   signed: { completion: Completion; signature: Hex };
@@ -269,8 +276,7 @@ export async function readAnswer(store: JobStore, cipher: Cipher, job: StoredJob
   return {
     text: cipher.decrypt(encrypted, toApiJobId(job.jobId)),
     finishReason: signed.finish_reason as FinishReason,
-    promptTokens: signed.completion.promptTokens,
-    completionTokens: job.countedTokens,
+    billedTokens: job.countedTokens,
     worker: getAddress(job.worker),
     signed,
   };

@@ -11,7 +11,7 @@ import type { RegisteredWorker } from "../chain/directory.ts";
 import { INCIDENTS, incidentCode } from "../db/incidents.ts";
 import { JobLost } from "../db/jobs.ts";
 import { ApiError } from "../errors.ts";
-import { Answer } from "./answer.ts";
+import { Answer, type Sent } from "./answer.ts";
 import { type Answered, runAttempt } from "./attempt.ts";
 import type { JobContext } from "./context.ts";
 import { type EndingJob, type Settling, takenOver } from "./job-ending.ts";
@@ -67,6 +67,8 @@ export class RunningJob {
   /** Fires when nobody waits for the answer any more: its worker ends it where it is. */
   readonly #unwanted = new AbortController();
   #clients = 0;
+  /** Characters of reasoning that a client had when it left, at most. */
+  #sentReasoning = 0;
   #leaving: NodeJS.Timeout | undefined;
   #worker: Address | undefined;
   /** Who was offered it, while that is one worker. */
@@ -145,10 +147,11 @@ export class RunningJob {
    * dispute. `isServed`: it had been sent some of the answer, or its whole reply. Without a key, the work ends: at once after such a client, else
    * after ten seconds in which a repetition of the request can join. Resolves once the leave is written down. Never rejects.
    */
-  async clientLeft(sent: { sentHash: Hex; sentComplete: boolean }, isServed: boolean): Promise<void> {
+  async clientLeft({ sentReasoning, ...sent }: Sent, isServed: boolean): Promise<void> {
     const { store, times, logger } = this.#context;
     const { jobId, claimedUntil } = this.input;
     this.#clients -= 1;
+    this.#sentReasoning = Math.max(this.#sentReasoning, sentReasoning);
     if (claimedUntil === null && this.#clients === 0) {
       if (isServed) this.#unwanted.abort();
       else this.#leaving = setTimeout(() => void this.#endUnlessJoined(), JOIN_MS).unref();
@@ -352,10 +355,13 @@ export class RunningJob {
   }
 
   async #complete(lock: Lock, attempt: number, worker: RegisteredWorker, answered: Answered): Promise<CompletedJob> {
-    const { jobId, wallet, model, request, timings } = this.input;
+    const { jobId, wallet, model, request, showReasoning, timings } = this.input;
     const { completed, acknowledgement, acknowledged } = answered;
     const { completion, signature, finish_reason } = completed;
     const { bytes, text, reasoning } = this.answer;
+    // A client that waits gets all of it; it is not kept for one that comes later.
+    const shown = this.#clients > 0 ? reasoning.length : this.#sentReasoning;
+    const shownReasoning = showReasoning ? shown : 0;
     await knowsTime(this.#context, completion.completedAt);
     const verdict = judge(
       this.#context,
@@ -367,6 +373,7 @@ export class RunningJob {
         text,
         bytes,
         reasoning,
+        shownReasoning,
         maxTokens: request.max_tokens,
         contextWindow: model.contextWindow,
         finishedBy: this.#context.head.time,
@@ -382,7 +389,7 @@ export class RunningJob {
       throw await this.#refuse(lock, { reason, why: `${code}: ${detail}` }, workerBrokeOff);
     }
     const { workers, pauses } = this.#context;
-    if (text === "") workers.answeredEmpty(worker, model);
+    if (text === "" && shownReasoning === 0) workers.answeredEmpty(worker, model);
     else if (incident?.code !== "tokens_over_reported") workers.reportSuccess(worker.signer, model.number);
     pauses.succeeded(wallet);
     timings.end("answer");

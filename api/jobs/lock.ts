@@ -47,6 +47,8 @@ export type JobInput = {
   wallet: Address;
   model: Model;
   request: ChatRequest;
+  /** Whether the client gets the reasoning, and pays for it: it asks for that, or the model always reasons. */
+  showReasoning: boolean;
   /** To be locked. */
   credits: number;
   /**

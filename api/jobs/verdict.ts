@@ -17,9 +17,11 @@ export type Observed = {
   hash: Hex;
   text: string;
   bytes: number;
-  /** What it sent as reasoning, which is in no signature. */
-  reasoning: string;
-  /** Null where nobody knows, after a restart: the request asked for reasoning, which is not kept and counts to it. */
+  /** What it sent as reasoning, of which only the count is signed; null where nobody knows, after a restart. */
+  reasoning: string | null;
+  /** Characters of the reasoning that a client has who pays for it. */
+  shownReasoning: number;
+  /** Null where nobody knows, after a restart: reasoning counts to it and is not kept. */
   maxTokens: number | null;
   contextWindow: number;
   /** Chain time at which the answer was finished at the latest. */
@@ -35,8 +37,8 @@ type JudgeContext = SigningDomain & Pick<JobContext, "head" | "times">;
 export type Fault = { code: IncidentCode; detail: string };
 
 /**
- * `fault`: the Completion is worth nothing, and nobody pays for it. Otherwise `countedTokens` are the tokens of the answer's content that can be
- * billed. `excess`: what is wrong with it all the same, such as a count that was too high.
+ * `fault`: the Completion is worth nothing, and nobody pays for it. Otherwise `countedTokens` are the tokens that can be billed, of the answer's
+ * content and of the reasoning that was shown. `excess`: what is wrong with it all the same, such as a count that was too high.
  */
 export type Verdict = { fault: Fault } | { fault: null; countedTokens: number; excess: Fault | null };
 
@@ -57,7 +59,7 @@ export async function knowsTime(
 export function judge(context: JudgeContext, seen: Observed, signed: CompletedEvent): Verdict {
   const fault = findFault(context, seen, signed);
   if (fault !== null) return { fault };
-  const count = countOf(seen, signed.completion.completionTokens);
+  const count = countOf(seen, signed.completion);
   const short = cutShort(context, seen, signed);
   if (short === null) return { fault: null, ...count };
   // Up to the flat price a client pays for tokens that it did not get. Above it, an answer that ended early costs what there is of it.
@@ -66,20 +68,48 @@ export function judge(context: JudgeContext, seen: Observed, signed: CompletedEv
     : { fault: null, ...count, excess: count.excess ?? short };
 }
 
-/** The worker's count, or the bound that it exceeds. */
-function countOf(seen: Observed, claimed: number): { countedTokens: number; excess: Fault | null } {
-  const { maxTokens } = seen;
-  const most = Math.min(seen.bytes, maxTokens ?? seen.bytes);
+type Count = { countedTokens: number; excess: Fault | null };
+
+/** The worker's counts of content and shown reasoning, or the bounds that they exceed. `max_tokens` limits both together. */
+function countOf(seen: Observed, { completionTokens, reasoningTokens }: Completion): Count {
+  const { text, bytes, reasoning, shownReasoning, maxTokens } = seen;
+  // Up to there the price is flat, and counting again would cost every answer time.
+  const isFlat = completionTokens + reasoningTokens <= FLAT_TOKENS;
+  const content = boundOf({ what: "text", claimed: completionTokens, text, bytes, maxTokens, isFlat });
+  if (reasoning === null || reasoning === "") {
+    const isInvented = reasoning !== null && reasoningTokens > 0;
+    const detail = `claimed ${reasoningTokens} tokens of reasoning, and sent none`;
+    return isInvented ? { ...content, excess: { code: "tokens_over_reported", detail } } : content;
+  }
+  const left = maxTokens === null ? null : maxTokens - content.countedTokens;
+  const thought = { what: "reasoning", claimed: reasoningTokens, text: reasoning, bytes: Buffer.byteLength(reasoning) };
+  const all = boundOf({ ...thought, maxTokens: left, isFlat });
+  const shown = Math.floor((all.countedTokens * shownReasoning) / reasoning.length);
+  return { countedTokens: content.countedTokens + shown, excess: content.excess ?? all.excess };
+}
+
+type Claim = {
+  what: string;
+  claimed: number;
+  text: string;
+  bytes: number;
+  maxTokens: number | null;
+  /** Whether any count that the bytes allow costs the same. */
+  isFlat: boolean;
+};
+
+/** A worker's count of a text, or the bound that it exceeds. */
+function boundOf({ what, claimed, text, bytes, maxTokens, isFlat }: Claim): Count {
+  const most = Math.min(bytes, maxTokens ?? bytes);
   if (claimed > most) {
-    const detail = `claimed ${claimed} tokens for ${seen.bytes} bytes and max_tokens ${maxTokens ?? "unknown"}`;
+    const detail = `claimed ${claimed} tokens for ${bytes} bytes of ${what} and max_tokens ${maxTokens ?? "unknown"}`;
     return { countedTokens: most, excess: { code: "tokens_over_reported", detail } };
   }
-  // Up to there the price is flat, and counting again would cost every answer time.
-  if (claimed <= FLAT_TOKENS) return { countedTokens: claimed, excess: null };
-  const estimate = estimateTokens(seen.text);
+  if (isFlat) return { countedTokens: claimed, excess: null };
+  const estimate = estimateTokens(text);
   const plausible = mostTokens(estimate);
   if (claimed <= plausible) return { countedTokens: claimed, excess: null };
-  const detail = `claimed ${claimed} tokens for a text of about ${estimate}`;
+  const detail = `claimed ${claimed} tokens for a ${what} of about ${estimate}`;
   return { countedTokens: plausible, excess: { code: "tokens_implausible", detail } };
 }
 
@@ -88,9 +118,11 @@ const mostTokens = (estimate: number) => Math.ceil(estimate * PLAUSIBLE_FACTOR) 
 
 function findFault(context: JudgeContext, seen: Observed, signed: CompletedEvent): Fault | null {
   const { completion, signature } = signed;
-  const { jobId, proofHash, completedAt } = completion;
+  const { jobId, proofHash, textBytes, completedAt } = completion;
   if (jobId !== seen.jobId) return { code: "wrong_job", detail: `the completion is of job ${jobId}` };
   if (proofHash !== seen.hash) return { code: "hash_mismatch", detail: `sent ${seen.hash}, signed ${proofHash}` };
+  if (textBytes !== seen.bytes)
+    return { code: "wrong_length", detail: `sent ${seen.bytes} bytes, signed ${textBytes}` };
   if (!isSignedBy(context, completion, signature, seen.worker)) {
     return { code: "wrong_signature", detail: "the completion is not signed by the worker's key" };
   }
@@ -112,7 +144,7 @@ function cutShort({ times }: Pick<JobContext, "times">, seen: Observed, signed: 
   const { maxTokens, contextWindow, bytes, reasoning, lockedAt, finishedBy } = seen;
   if (finish_reason !== "length" || maxTokens === null || seen.isUnwanted) return null;
   const { promptTokens, completionTokens } = completion;
-  const written = completionTokens + (reasoning === "" ? 0 : mostTokens(estimateTokens(reasoning)));
+  const written = completionTokens + (reasoning ? mostTokens(estimateTokens(reasoning)) : 0);
   const isLong = completionTokens >= bytes || written >= maxTokens;
   const isFull = promptTokens + written >= contextWindow - contextMargin(contextWindow);
   // Not by the Completion's date: that is the newest block's, which can be old on a quiet chain.

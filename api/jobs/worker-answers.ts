@@ -73,7 +73,9 @@ export async function askWorker(
     hash: answerHash(text),
     text,
     bytes: Buffer.byteLength(text),
-    reasoning: "",
+    // Neither kept nor shown to anybody who pays for it.
+    reasoning: null,
+    shownReasoning: 0,
     // A model that reasons unasked uses it up, too.
     maxTokens: context.workers.declares(worker, chain.model, ["reasoning"]) ? null : job.maxTokens,
     contextWindow,

@@ -150,7 +150,7 @@ export const chatBodySchema = z.object(
       .meta({
         description:
           "How much the model reasons before it answers, and that its reasoning is wanted as `reasoning_content`. Only where the model's " +
-          "`supported_parameters` have it. Reasoning is neither hashed nor billed, but `max_tokens` limits both together.",
+          "`supported_parameters` have it. Reasoning is billed as output, but not hashed, and `max_tokens` limits both together.",
       }),
   },
   "must be a JSON object",
@@ -206,7 +206,6 @@ export type ChatBody = {
   stream: boolean;
   includeUsage: boolean;
   maxTokens: number | undefined;
-  showReasoning: boolean;
   /** Everything but `max_tokens`, which depends on the model. */
   request: Omit<ChatRequest, "max_tokens">;
 };
@@ -224,7 +223,6 @@ export function parseChatBody(body: unknown): ChatBody {
     stream: parsed.stream ?? false,
     includeUsage: parsed.stream_options?.include_usage ?? false,
     maxTokens: parsed.max_tokens ?? parsed.max_completion_tokens ?? undefined,
-    showReasoning: reasoning_effort != null && reasoning_effort !== "none",
     request: {
       messages: parsed.messages,
       // Text is what every model server writes.

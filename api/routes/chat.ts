@@ -13,7 +13,7 @@ import type { StoredJob } from "../db/jobs.ts";
 import type { Reader } from "../db/pool.ts";
 import { ApiError, unavailable } from "../errors.ts";
 import { admit, idTaken, type PlannedJob, planJob, type RequestAuthorization } from "../jobs/admission.ts";
-import { Answer, SentText } from "../jobs/answer.ts";
+import { Answer, SentAnswer } from "../jobs/answer.ts";
 import { AUTHORIZATION_HEADER, parseAuthorization, unauthorizable } from "../jobs/authorization.ts";
 import type { JobContext } from "../jobs/context.ts";
 import { cameToNothing, claimLasts, type EarlierAnswers } from "../jobs/earlier-answers.ts";
@@ -220,14 +220,14 @@ async function serve(
 ): Promise<void> {
   const { jobs, runs } = dependencies;
   const { jobId, claimedUntil } = run.input;
-  const sent = new SentText();
+  const sent = new SentAnswer();
   run.clientCame();
   const gone = Promise.withResolvers<void>();
   runs.connected(gone.promise);
   const left = () => {
     // A refusal and an empty answer are whole without any text; of a stream whose reasoning is not shown, the headers alone can have been sent.
     const isServed =
-      response.writableEnded || (response.headersSent && (!body.stream || body.showReasoning || sent.bytes > 0));
+      response.writableEnded || (response.headersSent && (!body.stream || run.input.showReasoning || sent.bytes > 0));
     gone.resolve(run.clientLeft(sent.closed(response.writableFinished), isServed));
     if (claimedUntil !== null || isServed) return;
     jobs.abandoned
@@ -251,7 +251,7 @@ async function serve(
   else await reply(dependencies, run, base, { body, response, sent });
 }
 
-type Receiver = Pick<ChatExchange, "body" | "response"> & { sent: SentText };
+type Receiver = Pick<ChatExchange, "body" | "response"> & { sent: SentAnswer };
 
 async function reply(
   { jobs }: ChatDependencies,
@@ -270,9 +270,10 @@ async function reply(
   });
   const { finish_reason } = job.completed;
   response.setHeader("server-timing", run.input.timings.header());
-  const content = sent.piece(run.answer.text);
+  const content = run.answer.text;
+  sent.piece({ kind: "content", text: content });
   sent.end();
-  const message = { content, ...(body.showReasoning && { reasoning: run.answer.reasoning }) };
+  const message = { content, ...(run.input.showReasoning && { reasoning: run.answer.reasoning }) };
   response.json(completionObject(base, message, finish_reason, usage(job), statementOf(job.worker, job.completed)));
 }
 
@@ -287,8 +288,8 @@ async function stream(
   const writer = new ChunkWriter(base);
   await streamAnswer(response, run.answer, {
     piece: (piece) => {
-      if (piece.kind === "content") sent.piece(piece.text);
-      else if (!body.showReasoning) return "";
+      if (piece.kind === "reasoning" && !run.input.showReasoning) return "";
+      sent.piece(piece);
       return writer.piece(piece);
     },
     end: async () => {
@@ -319,7 +320,7 @@ function trailersOf(settlementTx: string | null, creditsRemaining: number | unde
 }
 
 function usage({ completed, settling }: CompletedJob) {
-  return usageOf(completed.completion.promptTokens, settling.countedTokens);
+  return usageOf(completed.completion, settling.countedTokens);
 }
 
 function settlementHash(job: CompletedJob): Promise<string | null> {
@@ -372,7 +373,7 @@ async function replayAnswer(
   });
   response.setHeader("idempotent-replayed", "true");
   const base = { jobId, model: job.model, created: job.lockedAt ?? 0 };
-  const usage = usageOf(answer.promptTokens, answer.completionTokens);
+  const usage = usageOf(answer.signed.completion, answer.billedTokens);
   if (!body.stream) {
     response.json(
       completionObject(

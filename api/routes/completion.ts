@@ -7,6 +7,7 @@ import type { FinishReason } from "../../protocol/dispatch.ts";
 import type { Completion } from "../../protocol/messages.ts";
 import { lineJson } from "../../shared/line-json.ts";
 import type { Answer, Piece } from "../jobs/answer.ts";
+import { reasoningDetails } from "../jobs/job-reader.ts";
 import type { usageSchema } from "../schemas/resources.ts";
 
 export type Usage = z.infer<typeof usageSchema>;
@@ -14,18 +15,23 @@ export type Usage = z.infer<typeof usageSchema>;
 /** What plain and streamed replies of one job share. `created` in Unix seconds. */
 export type CompletionBase = { jobId: string; model: string; created: number };
 
-export function usageOf(promptTokens: number, completionTokens: number): Usage {
+/** What an answer's Completion and its billed tokens come to. */
+export function usageOf(
+  { promptTokens, completionTokens }: Pick<Completion, "promptTokens" | "completionTokens">,
+  billedTokens: number,
+): Usage {
   return {
     prompt_tokens: promptTokens,
-    completion_tokens: completionTokens,
-    total_tokens: promptTokens + completionTokens,
+    completion_tokens: billedTokens,
+    total_tokens: promptTokens + billedTokens,
+    ...reasoningDetails({ billedTokens, completionTokens }),
   };
 }
 
 /**
  * The worker's own statement of the answer: the additive field `service` of a plain reply and of a stream's last
  * choice. `completion` is the EIP-712 message exactly as it was signed (domain: `escrowDomain`). A client can verify
- * the signature, and open a dispute with it, without asking anybody. Its token count is the worker's; `usage` is what
+ * the signature, and open a dispute with it, without asking anybody. Its token counts are the worker's; `usage` is what
  * was billed.
  */
 export type SignedStatement = { worker_address: Address; completion: Completion; signature: Hex };

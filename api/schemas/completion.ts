@@ -13,10 +13,10 @@ const finishReason = finishReasonSchema.meta({
     "`stop`: the answer is complete. `length`: `max_tokens` or the job's time cut it. `content_filter`: the model server did.",
 });
 
-const reasoning = z
-  .string()
-  .optional()
-  .meta({ description: "What the model reasoned, with `reasoning_effort`. Neither hashed, billed nor kept." });
+const reasoning = z.string().optional().meta({
+  description:
+    "What the model reasoned, with `reasoning_effort` or of a model with `always_reasoning`. Billed as output, neither hashed nor kept.",
+});
 
 /** Body of a plain reply. */
 export const completionSchema = z

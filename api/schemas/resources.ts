@@ -5,10 +5,16 @@ import { address, contentHash, count, jobId, jobState, modelId, tier, timestamp,
 
 /** The resources of the specification as clients get them. A job that has not settled has all keys, `null` where unknown. */
 
+const completionTokensDetails = z
+  .object({ reasoning_tokens: count("Billed tokens of reasoning: those beyond the worker's count of the answer.", 60) })
+  .optional()
+  .meta({ description: "Only where reasoning was billed." });
+
 export const usageSchema = z.object({
   prompt_tokens: count("Tokens of the prompt, as the worker counts them.", 12),
-  completion_tokens: count("Billed output tokens.", 84),
+  completion_tokens: count("Billed output tokens, reasoning included.", 84),
   total_tokens: count("Their sum.", 96),
+  completion_tokens_details: completionTokensDetails,
 });
 
 /** Fees of small jobs are less than a credit. */
@@ -45,6 +51,7 @@ export const jobSchema = z
       prompt_tokens: z.int().min(0).nullable(),
       completion_tokens: z.int().min(0).nullable(),
       total_tokens: z.int().min(0).nullable(),
+      completion_tokens_details: completionTokensDetails,
     }),
     failure_reason: z
       .enum(FAILURE_REASONS)
@@ -106,7 +113,9 @@ export const statementSchema = z
           .meta({ description: "Job id as bytes16: the hex digits of `job_…`." }),
         proofHash: bytes32,
         promptTokens: count("Tokens of the prompt.", 12),
-        completionTokens: count("Output tokens by the worker's count; `usage` is what was billed.", 84),
+        completionTokens: count("Output tokens of the answer by the worker's count; `usage` is what was billed.", 84),
+        reasoningTokens: count("Tokens of the reasoning that came with it, by the worker's count.", 0),
+        textBytes: count("Length of the answer in UTF-8, bytes.", 336),
         completedAt: count("Time of the newest block at the final token, Unix seconds.", 1_767_225_600),
       })
       .meta({ description: "EIP-712 message `Completion`, exactly as it was signed." }),
@@ -172,7 +181,7 @@ export const modelSchema = z
       always_reasoning: z.boolean().meta({
         description:
           "True: a worker of the model reasons also where a request does not ask for it, since its model cannot be told not to. That reasoning " +
-          "takes its part of `max_tokens`.",
+          "is sent, takes its part of `max_tokens`, and is billed.",
       }),
       retires_at: timestamp.nullable().meta({ description: "When governance retires the model; null: never." }),
     }),

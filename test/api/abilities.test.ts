@@ -59,7 +59,7 @@ describe("response_format", () => {
 });
 
 describe("reasoning_effort", () => {
-  it("reasoning comes beside the answer, which alone is hashed, counted and kept", async () => {
+  it("reasoning comes beside the answer, which alone is hashed and kept; both are billed", async () => {
     const { id, choices, usage } = await openai.chat.completions.create({
       model: MODEL,
       messages: messages("Say hello. [[tokens:30]] [[reasoning:20]]"),
@@ -68,10 +68,11 @@ describe("reasoning_effort", () => {
     const message = choices[0]?.message;
     expect(reasoningOf(message)).toMatch(/\w+/);
     expect(message?.content).not.toContain(reasoningOf(message));
-    expect(usage?.completion_tokens).toBe(30);
+    const billed = { completion_tokens: 50, completion_tokens_details: { reasoning_tokens: 20 } };
+    expect(usage).toMatchObject(billed);
     const job = await settledJob(id);
     expect(job.on_chain.proof_hash).toBe(sha256(message?.content ?? ""));
-    expect(job.usage.completion_tokens).toBe(30);
+    expect(job.usage).toMatchObject(billed);
     const { body } = await client.api.get(`/v1/jobs/${job.id}/output`);
     expect(body.content).toBe(message?.content);
     expect(JSON.stringify(body)).not.toContain("reasoning");

@@ -92,6 +92,7 @@ export function fakeGateway({
       },
     },
     workers: {
+      alwaysReasons: () => false,
       candidates: () => [{}],
       report: () => {},
       reportSuccess: () => {},

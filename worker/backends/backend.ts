@@ -1,8 +1,7 @@
 import type { ChatRequest, FinishReason } from "../../protocol/dispatch.ts";
 
-export type Usage = { promptTokens: number; completionTokens: number };
 /** What a model server counted, as far as it told: null is what it left out. `completionTokens` is with reasoning. */
-export type BackendUsage = { [K in keyof Usage | "reasoningTokens"]: number | null };
+export type BackendUsage = Record<"promptTokens" | "completionTokens" | "reasoningTokens", number | null>;
 
 /**
  * What a backend yields: text as it comes, then exactly one end. A sequence without an end is a failed generation.

@@ -1,5 +1,5 @@
 /** A chat request as a model server gets it, and what is changed in it where the server refuses it. Pure. */
-import { type ChatRequest, chatRequestJson, contextMargin } from "../../protocol/dispatch.ts";
+import { asksReasoning, type ChatRequest, chatRequestJson, contextMargin } from "../../protocol/dispatch.ts";
 import { type BackendError, ContextExceeded, estimatePrompt, RequestRefused } from "./backend.ts";
 
 export type ServerRequest = Record<string, unknown> & Pick<ChatRequest, "messages" | "max_tokens">;
@@ -18,10 +18,6 @@ const OPTIONAL: Record<string, (value: unknown) => boolean> = {
   frequency_penalty: (value) => value === 0,
   presence_penalty: (value) => value === 0,
 };
-
-/** Whether a request asks for reasoning. Who does not ask pays for none: the server is told to switch it off. */
-export const asksReasoning = ({ reasoning_effort }: Pick<ChatRequest, "reasoning_effort">): boolean =>
-  reasoning_effort !== undefined && reasoning_effort !== "none";
 
 /**
  * The request in the servers' own terms. Values that servers refuse or take for something else say the same in another way, or nothing: `top_p` 0

@@ -1,15 +1,9 @@
 /** From the pieces of a model server to an answer: hashed as it grows, and bounded by what was asked for. */
 import type { Hex } from "viem";
 import { type ChatRequest, type FinishReason, JobErrorCode } from "../../protocol/dispatch.ts";
+import type { Completion } from "../../protocol/messages.ts";
 import { AnswerHash } from "../../shared/answer-hash.ts";
-import {
-  BackendError,
-  type BackendUsage,
-  estimatePrompt,
-  estimateTokens,
-  type Pieces,
-  type Usage,
-} from "../backends/backend.ts";
+import { BackendError, type BackendUsage, estimatePrompt, estimateTokens, type Pieces } from "../backends/backend.ts";
 import type { PieceKind } from "../reply.ts";
 
 /**
@@ -104,13 +98,15 @@ export type Send = (kind: PieceKind, text: string) => void;
 /** What ends an answer early: `cut`, when its time is over; `end`, when nobody waits for it any more. */
 export type Ends = { cut: AbortSignal; end?: AbortSignal };
 
+/** What a Completion says of an answer's size. */
+type Usage = Pick<Completion, "promptTokens" | "completionTokens" | "reasoningTokens" | "textBytes">;
 /** `reasoned`: characters of reasoning beside the answer. */
 export type Generated = { answer: Answer; usage: Usage; finishReason: FinishReason; reasoned: number };
 
 /** The answer to a request whose client left before the model server had room for it. */
 export const emptyAnswer = ({ messages }: ChatRequest): Generated => ({
   answer: new Answer(),
-  usage: { promptTokens: estimatePrompt(messages), completionTokens: 0 },
+  usage: { promptTokens: estimatePrompt(messages), completionTokens: 0, reasoningTokens: 0, textBytes: 0 },
   finishReason: "length",
   reasoned: 0,
 });
@@ -158,7 +154,7 @@ export class Generation {
   async drain(send: Send, { cut, end }: Ends): Promise<Generated> {
     const answer = new Answer();
     const limit = Math.max(65_536, this.#request.max_tokens * CHARACTERS_PER_TOKEN);
-    let reasoned = 0;
+    let reasoning = "";
     let begun = false;
     const hand = (kind: PieceKind, text: string): void => {
       begun = true;
@@ -173,14 +169,7 @@ export class Generation {
       if (last !== "") deliver(last);
       // Lets the backend go: it waits behind its last piece with whatever it holds for this job.
       void this.cancel();
-      const promptTokens = counted?.promptTokens ?? estimatePrompt(this.#request.messages);
-      const all = counted?.completionTokens ?? null;
-      // Most model servers count reasoning with the answer. Where they count nothing, the text itself is counted.
-      const completionTokens =
-        all === null
-          ? estimateTokens(answer.text())
-          : all - (reasoned === 0 ? 0 : counted?.reasoningTokens || reasoningShare(all, answer, reasoned));
-      return { answer, usage: this.#bounded({ promptTokens, completionTokens }, answer), finishReason, reasoned };
+      return { answer, usage: this.#usageOf(answer, reasoning, counted), finishReason, reasoned: reasoning.length };
     };
     const fires = (signal: AbortSignal) =>
       new Promise<"cut">((resolve) => {
@@ -201,10 +190,10 @@ export class Generation {
       if (piece.kind === "end") return finish(piece.finishReason, piece.usage);
       if (piece.kind === "text") deliver(answer.write(piece.text));
       else {
-        reasoned += piece.text.length;
+        reasoning += piece.text;
         hand("reasoning", piece.text);
       }
-      if (answer.characters + reasoned > limit) {
+      if (answer.characters + reasoning.length > limit) {
         throw new JobError(JobErrorCode.TooLong, "the model server sent more text than max_tokens can be");
       }
     }
@@ -216,15 +205,33 @@ export class Generation {
     await this.#pieces.return().catch(() => undefined);
   }
 
-  /** What is signed is what a gateway can believe: no more than was asked for, nor than bytes were delivered. */
-  #bounded(usage: Usage, answer: Answer): Usage {
-    return { ...usage, completionTokens: Math.min(usage.completionTokens, this.#request.max_tokens, answer.bytes) };
+  /** What is signed is what a gateway can believe: no more than was asked for, nor than bytes were delivered of each kind. */
+  #usageOf(answer: Answer, reasoning: string, counted: BackendUsage | null): Usage {
+    const { max_tokens, messages } = this.#request;
+    const textBytes = answer.bytes;
+    const counts = countsOf(answer, reasoning, counted);
+    const completionTokens = Math.min(counts.completionTokens, max_tokens, textBytes);
+    return {
+      promptTokens: counted?.promptTokens ?? estimatePrompt(messages),
+      completionTokens,
+      reasoningTokens: Math.min(counts.reasoningTokens, max_tokens - completionTokens, Buffer.byteLength(reasoning)),
+      textBytes,
+    };
   }
 }
 
-/** The part of reasoning in a count of both, by its characters. */
-function reasoningShare(tokens: number, answer: Answer, reasoned: number): number {
-  return Math.floor((tokens * reasoned) / (answer.characters + reasoned));
+/**
+ * Output tokens of the answer and of its reasoning. Most model servers count both together; of those that do not tell the part of reasoning, it
+ * is that of its characters. Where they count nothing, the texts themselves are counted.
+ */
+function countsOf(answer: Answer, reasoning: string, counted: BackendUsage | null) {
+  const all = counted?.completionTokens ?? null;
+  if (all === null) {
+    return { completionTokens: estimateTokens(answer.text()), reasoningTokens: estimateTokens(reasoning) };
+  }
+  const share = reasoning === "" ? 0 : (all * reasoning.length) / (answer.characters + reasoning.length);
+  const reasoningTokens = Math.min(all, counted?.reasoningTokens || Math.floor(share));
+  return { completionTokens: all - reasoningTokens, reasoningTokens };
 }
 
 function brokenOff(): BackendError {

@@ -2,6 +2,7 @@
 import { type Address, isAddressEqual } from "viem";
 import {
   ALWAYS_REASONING,
+  asksReasoning,
   type Dispatch,
   finishMargin,
   type Health,
@@ -17,7 +18,6 @@ import {
 import { retryUntil } from "../../shared/retry.ts";
 import { markFailed } from "../../shared/tracing.ts";
 import { type Backend, BackendError, ContextExceeded, RequestRefused, ServerBusy } from "../backends/backend.ts";
-import { asksReasoning } from "../backends/server-request.ts";
 import { ChainClock, type ChainReader, type Sighting } from "../chain.ts";
 import type { Config } from "../config.ts";
 import type { Logger } from "../console.ts";

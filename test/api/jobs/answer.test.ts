@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Answer, SentText } from "../../../api/jobs/answer.ts";
+import { Answer, SentAnswer } from "../../../api/jobs/answer.ts";
 import { answerHash } from "../../../protocol/answer-hash.ts";
 
 async function readAll(answer: Answer): Promise<string[]> {
@@ -15,18 +15,28 @@ describe("what was sent of an answer", () => {
       [true, false],
       [false, true],
     ] as const) {
-      const sent = new SentText();
-      for (const piece of ["Zü", "rich \ud83d", "\ude00"]) expect(sent.piece(piece)).toBe(piece);
+      const sent = new SentAnswer();
+      for (const text of ["Zü", "rich \ud83d", "\ude00"]) sent.piece({ kind: "content", text });
       if (ends) sent.end();
       const { sentHash, sentComplete } = sent.closed(isFlushed);
       expect([sentHash, sentComplete]).toEqual([answerHash("Zürich 😀"), ends && isFlushed]);
     }
   });
 
-  it("is nothing where the client was gone before, and takes what a job still writes", () => {
-    const sent = new SentText();
-    expect(sent.closed(false)).toEqual({ sentHash: answerHash(""), sentComplete: false });
-    expect(sent.piece("the answer")).toBe("the answer");
+  it("is what was written before the connection ended, reasoning apart from the text", () => {
+    const sent = new SentAnswer();
+    sent.piece({ kind: "reasoning", text: "Hm… " });
+    sent.piece({ kind: "content", text: "the answer" });
+    sent.piece({ kind: "reasoning", text: "so." });
+    const expected = { sentHash: answerHash("the answer"), sentComplete: false, sentReasoning: 7 };
+    expect(sent.closed(false)).toEqual(expected);
+  });
+
+  it("is nothing where the client was gone before, whatever the job still writes", () => {
+    const sent = new SentAnswer();
+    expect(sent.closed(false)).toEqual({ sentHash: answerHash(""), sentComplete: false, sentReasoning: 0 });
+    for (const kind of ["content", "reasoning"] as const) sent.piece({ kind, text: "the answer" });
+    expect(sent.bytes).toBe(0);
   });
 });
 

@@ -9,6 +9,7 @@ import { completeChat } from "../../../api/routes/chat.ts";
 import { answerHash } from "../../../protocol/answer-hash.ts";
 import { jobDigests } from "../../../protocol/digests.ts";
 import { newJobId } from "../../../protocol/job-id.ts";
+import type { Completion } from "../../../protocol/messages.ts";
 import { signingAccount } from "../../../shared/secp256k1.ts";
 import { ESCROW, MODEL, PLACE_GONE } from "../../support/fake-gateway.ts";
 
@@ -22,14 +23,15 @@ export function signingWorker(id = 1) {
     ...listed,
     acknowledge: (jobId: Hex, attempt: number) => account.sign({ hash: digests.acknowledgement({ jobId, attempt }) }),
     /** Its answer, as a gateway gets it. */
-    complete: async (jobId: Hex, text: string, { completedAt, completionTokens = 4 }: Answered) => {
-      const completion = { jobId, proofHash: answerHash(text), promptTokens: 3, completionTokens, completedAt };
+    complete: async (jobId: Hex, text: string, more: Answered) => {
+      const tokens = { promptTokens: 3, completionTokens: 4, reasoningTokens: 0 };
+      const completion = { jobId, proofHash: answerHash(text), ...tokens, textBytes: Buffer.byteLength(text), ...more };
       const signature = await account.sign({ hash: digests.completion(completion) });
       return { completion, signature, finish_reason: "stop" as const };
     },
   };
 }
-type Answered = { completedAt: number; completionTokens?: number };
+type Answered = Partial<Completion> & Pick<Completion, "completedAt">;
 export type SigningWorker = ReturnType<typeof signingWorker>;
 
 /** What the balances of a `fakeGateway` say of a wallet that may spend a thousand credits; `known` after its lock. */

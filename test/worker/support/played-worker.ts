@@ -121,6 +121,8 @@ export class PlayedWorker {
       proofHash: answerHash(text),
       promptTokens: 1,
       completionTokens: 1,
+      reasoningTokens: 0,
+      textBytes: Buffer.byteLength(text),
       // As the real worker does: blocks that follow each other at once put the chain's time before the clock.
       completedAt: Number((await this.#reader().getBlock()).timestamp),
       ...more,

@@ -80,17 +80,33 @@ describe("reasoning", () => {
     ]);
     expect(answer.digest()).toBe(answerHash(text.text));
     // Most model servers count both together: the answer has its part by its characters.
-    expect(counted).toEqual({ promptTokens: 7, completionTokens: 10 });
+    expect(counted).toEqual({ promptTokens: 7, completionTokens: 10, reasoningTokens: 40, textBytes: 20 });
   });
 
   it.each([
-    ["the model server counts it apart", { ...usage, reasoningTokens: 45 }, 5],
-    ["the model server says that there was none", { ...usage, reasoningTokens: 0 }, 10],
-    ["the model server counts nothing", null, 3],
-    ["the model server tells the prompt's tokens only", { ...usage, completionTokens: null }, 3],
+    ["the model server counts it apart", { ...usage, reasoningTokens: 45 }, [5, 45]],
+    ["the model server counts more of it than there is of both", { ...usage, reasoningTokens: 60 }, [0, 50]],
+    ["the model server says that there was none", { ...usage, reasoningTokens: 0 }, [10, 40]],
+    ["the model server counts nothing", null, [3, 10]],
+    ["the model server tells the prompt's tokens only", { ...usage, completionTokens: null }, [3, 10]],
   ])("is taken from the count where %s", async (_where, counted, tokens) => {
     const { usage: signed } = await drain(thought, text, { kind: "end", finishReason: "stop", usage: counted });
-    expect(signed.completionTokens).toBe(tokens);
+    expect([signed.completionTokens, signed.reasoningTokens]).toEqual(tokens);
+  });
+
+  it("that the model server counts and does not send is no part of the answer, nor signed", async () => {
+    const hidden = { ...usage, reasoningTokens: 45 };
+    const { usage: signed } = await drain(text, { kind: "end", finishReason: "stop", usage: hidden });
+    expect(signed).toEqual({ promptTokens: 7, completionTokens: 5, reasoningTokens: 0, textBytes: 20 });
+  });
+
+  it.each([
+    ["max_tokens for both together", { completionTokens: 150, reasoningTokens: 120 }, [20, 80]],
+    ["a token a byte of each", { completionTokens: 90, reasoningTokens: 5 }, [20, 5]],
+  ])("is signed up to %s", async (_what, counts, tokens) => {
+    const counted = { promptTokens: 7, ...counts };
+    const { usage: signed } = await drain(thought, text, { kind: "end", finishReason: "stop", usage: counted });
+    expect([signed.completionTokens, signed.reasoningTokens]).toEqual(tokens);
   });
 
   it("that uses all of max_tokens leaves an empty answer", async () => {

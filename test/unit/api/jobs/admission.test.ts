@@ -27,7 +27,13 @@ function ask(
     operator: { id: 1, mayNotLock: null },
     head: { time: 1_800_000_000 },
     pauses: { take: () => pauseMs },
-    workers: { capable: () => [{}], isDeclared: () => true, mostTokens: () => inTime, largestWindow: () => null },
+    workers: {
+      capable: () => [{}],
+      isDeclared: () => true,
+      alwaysReasons: () => false,
+      mostTokens: () => inTime,
+      largestWindow: () => null,
+    },
     times: { completion: 120 },
     balances: {
       current: async () => ({ free }),
