@@ -1,11 +1,10 @@
 /** Whether a reply, and what the chain says of its job, hold against each other and against what was asked for. Pure. */
 import type { Address, Hex } from "viem";
 import { fromApiJobId, toApiJobId } from "../protocol/job-id.ts";
-import { quote } from "../protocol/pricing.ts";
-import { decodeAccountWord, decodeUsageWord } from "../protocol/words.ts";
+import { billedReasoning, quote } from "../protocol/pricing.ts";
+import { decodeAccountWord, decodeUsageWord, signedCompletion } from "../protocol/words.ts";
 import { recoverSigner } from "../shared/secp256k1.ts";
 import { checkCharge } from "../verify/check-money.ts";
-import { provenCompletion, settledCompletion } from "../verify/check-proof.ts";
 import { type Checks, wrongFields } from "../verify/checks.ts";
 import type { JobStory } from "../verify/story.ts";
 import type { Deployment, Model } from "./chain.ts";
@@ -52,7 +51,7 @@ export function checkReply(checks: Checks, asked: ClientRequest, received: Recei
     "reply.reasoning",
     asked.reasoning || !reply.reasoning,
     "it has no reasoning that nobody asked for",
-    "it has reasoning that nobody asked for and nobody signed",
+    "it has reasoning that nobody asked for; for a model that always reasons, send `reasoning_effort`",
   );
 
   const { statement } = reply;
@@ -66,12 +65,13 @@ export function checkReply(checks: Checks, asked: ClientRequest, received: Recei
     wrongFields("service.completion", completion, { jobId }),
     "its statement is of this job",
   );
-  checks.add(
-    "reply.text",
-    completion.proofHash === reply.hash,
-    "the text is the one that the worker signed",
-    `the text is not the one that the worker signed: its SHA-256 is ${reply.hash.slice(2)}, signed is ${String(completion.proofHash).slice(2)}`,
-  );
+  const wrongText =
+    completion.proofHash === reply.hash
+      ? wrongFields("service.completion", completion, { textBytes: Buffer.byteLength(reply.text) })
+      : [
+          `the text is not the one that the worker signed: its SHA-256 is ${reply.hash.slice(2)}, signed is ${String(completion.proofHash).slice(2)}`,
+        ];
+  checks.note("reply.text", wrongText, "the text is the one that the worker signed");
   const { worker_address: worker } = statement;
   checks.add(
     "proof.signature",
@@ -85,19 +85,23 @@ export function checkReply(checks: Checks, asked: ClientRequest, received: Recei
     named === null ? [] : wrongFields("x-service-worker", { worker: named }, { worker }),
     "the header names the same worker",
   );
-  checkUsage(checks, reply, completion);
+  checkUsage(checks, reply, completion, asked);
 }
 
-function checkUsage(checks: Checks, { usage }: Reply, signed: Statement["completion"]): void {
+function checkUsage(checks: Checks, { usage }: Reply, signed: Statement["completion"], asked: Asked): void {
   if (usage === null) return;
-  const { prompt_tokens, completion_tokens } = usage;
+  const { prompt_tokens, completion_tokens, completion_tokens_details: details = { reasoning_tokens: 0 } } = usage;
+  const most = signed.completionTokens + (asked.reasoning ? signed.reasoningTokens : 0);
   const wrong = wrongFields("usage", usage, {
     prompt_tokens: signed.promptTokens,
     total_tokens: prompt_tokens + completion_tokens,
   });
-  if (!(completion_tokens <= signed.completionTokens)) {
-    wrong.push(`usage.completion_tokens is ${completion_tokens}, the worker signed ${signed.completionTokens}`);
+  if (!(completion_tokens <= most)) {
+    const thought = asked.reasoning ? ", reasoning included" : ", and nobody asked for reasoning";
+    wrong.push(`usage.completion_tokens is ${completion_tokens}, the worker signed ${most}${thought}`);
   }
+  const reasoning_tokens = billedReasoning({ ...signed, billedTokens: completion_tokens });
+  wrong.push(...wrongFields("usage.completion_tokens_details", details, { reasoning_tokens }));
   checks.note("reply.usage", wrong, `${completion_tokens} output tokens, as the worker signed`);
 }
 
@@ -145,9 +149,10 @@ export function checkLocked(checks: Checks, story: JobStory, asked: ClientReques
 /** The settlement or the proof: the charge of this text, by the price formula, for what the worker signed. */
 export function checkSettled(checks: Checks, story: JobStory, asked: ClientRequest, received: Received): void {
   const { settled, proven } = story;
-  const { reply, left } = received;
-  const completion = settled !== null ? settledCompletion(settled) : proven !== null ? provenCompletion(proven) : null;
-  if (completion === null) return;
+  const { reply, headers, left } = received;
+  const subject = settled ?? proven;
+  if (subject === null) return;
+  const completion = signedCompletion(subject.args);
   const paid = settled === null ? "was proven and will be paid" : "was paid";
   if (!left) {
     checks.add(
@@ -159,7 +164,7 @@ export function checkSettled(checks: Checks, story: JobStory, asked: ClientReque
   }
   if (reply.statement !== null && !left) {
     const { completion: said, worker_address } = reply.statement;
-    const { worker } = (settled ?? (proven as NonNullable<typeof proven>)).args;
+    const { worker } = subject.args;
     const wrong = [
       ...wrongFields("service.completion", Object(said), completion),
       ...wrongFields("service", { worker_address }, { worker_address: worker }),
@@ -170,12 +175,23 @@ export function checkSettled(checks: Checks, story: JobStory, asked: ClientReque
   checkCharge(checks, story, settled);
   const { billedTokens } = decodeUsageWord(settled.args.usage);
   const { usage } = reply;
-  const bytes = Buffer.byteLength(reply.text);
   const wrong = usage === null ? [] : wrongFields("usage", usage, { completion_tokens: billedTokens });
   if (billedTokens > asked.maxTokens)
     wrong.push(`${billedTokens} output tokens were billed, ${asked.maxTokens} asked for`);
-  // No token is shorter than a byte.
-  if (!left && billedTokens > bytes) wrong.push(`${billedTokens} output tokens were billed for ${bytes} bytes of text`);
+  if (!asked.reasoning && billedTokens > completion.completionTokens)
+    wrong.push(`${billedTokens} output tokens were billed, reasoning included that nobody asked for`);
+  // No token is shorter than a byte. An answer that is sent again comes without its reasoning.
+  const bytes = Buffer.byteLength(reply.text);
+  const ofReasoning = headers.has("idempotent-replayed")
+    ? Number.POSITIVE_INFINITY
+    : Buffer.byteLength(reply.reasoning);
+  const most =
+    Math.min(completion.completionTokens, bytes) +
+    (asked.reasoning ? Math.min(completion.reasoningTokens, ofReasoning) : 0);
+  if (!left && billedTokens > most)
+    wrong.push(
+      `${billedTokens} output tokens were billed; ${most} can be in what was received: ${bytes} bytes of text`,
+    );
   checks.note("settlement.tokens", wrong, `${billedTokens} output tokens were billed, as the reply says`);
 }
 

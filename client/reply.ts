@@ -9,7 +9,12 @@ import { lineJson } from "../shared/line-json.ts";
 
 /** The worker's signed statement, as the service passes it on. */
 export type Statement = { worker_address: Address; completion: Completion; signature: Hex };
-export type Usage = { prompt_tokens: number; completion_tokens: number; total_tokens: number };
+export type Usage = {
+  prompt_tokens: number;
+  completion_tokens: number;
+  total_tokens: number;
+  completion_tokens_details?: { reasoning_tokens: number };
+};
 
 /** The reply has a form in which the service sends none: what the program would take of it cannot be known. */
 export class ReplyFormError extends Error {
@@ -39,8 +44,16 @@ function demandOnly(value: Json, where: string, ...fields: string[]): void {
 const FIELDS = ["id", "object", "created", "model", "choices", "usage", "service"];
 
 const STATEMENT = ["worker_address", "completion", "signature"];
-const COMPLETION = ["jobId", "proofHash", "promptTokens", "completionTokens", "completedAt"];
-const USAGE = ["prompt_tokens", "completion_tokens", "total_tokens"];
+const COMPLETION = [
+  "jobId",
+  "proofHash",
+  "promptTokens",
+  "completionTokens",
+  "reasoningTokens",
+  "textBytes",
+  "completedAt",
+];
+const USAGE = ["prompt_tokens", "completion_tokens", "total_tokens", "completion_tokens_details"];
 
 /** Throws for a choice that is not the one answer: some readers look at its number. */
 function demandChoice(choice: Json, where: string, text: "message" | "delta"): void {
@@ -176,7 +189,11 @@ export class Reply {
       this.statement = service as unknown as Statement;
     }
     const usage = this.#once(value, "usage", USAGE);
-    if (usage !== null) this.usage = usage as unknown as Usage;
+    if (usage === null) return;
+    const details = usage["completion_tokens_details"] ?? {};
+    if (!isObject(details)) throw new ReplyFormError("the details of its usage are no object");
+    demandOnly(details, "the details of its usage", "reasoning_tokens");
+    this.usage = usage as unknown as Usage;
   }
 
   /** A field that is checked as it was said: some readers take the first one, some the last one, some add them up. */

@@ -32,11 +32,12 @@ async function wallet(): Promise<Client> {
 await wallet();
 
 /** Asks, and reads the answer to its end; what went wrong with that. */
-async function ask(openai: OpenAI, { plain, maxTokens }: Told, prompt = "Say hello."): Promise<unknown> {
+async function ask(openai: OpenAI, { plain, maxTokens, reasons }: Told, prompt = "Say hello."): Promise<unknown> {
   const body = {
     model: MODEL,
     messages: [{ role: "user" as const, content: prompt }],
     ...(maxTokens && { max_tokens: maxTokens }),
+    ...(reasons && { reasoning_effort: "low" as const }),
   };
   try {
     if (plain) await openai.chat.completions.create(body);

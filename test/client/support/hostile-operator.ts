@@ -68,6 +68,10 @@ type Played = {
   /** The text whose hash is settled. */
   settledText?: string;
   tokens?: number;
+  /** What it shows as reasoning, and the tokens of that which are signed and billed. */
+  reasoning?: string;
+  reasoningTokens?: number;
+  textBytes?: number;
   settle?: boolean;
 };
 
@@ -185,16 +189,19 @@ export class HostileOperator {
       signed === null
         ? await this.call("lock", [wallet, number, jobId, maxTokens, maxCredits, validUntil])
         : await this.lockSigned(asked, { ...signed, jobId, maxTokens, maxCredits, model: number, wallet });
-    const completion = { jobId, promptTokens: 3, completionTokens: tokens, completedAt: await this.now() };
+    const { reasoning = "", reasoningTokens = 0, textBytes = Buffer.byteLength(text) } = played;
+    const counts = { promptTokens: 3, completionTokens: tokens, reasoningTokens };
+    const completion = { jobId, ...counts, textBytes, completedAt: await this.now() };
     const settled = { ...completion, proofHash: answerHash(played.settledText ?? text) };
     let settlementTx: Hex | null = null;
     if (played.settle !== false) {
       const byWorker = compactSignature(await this.sign(settled));
-      settlementTx = await this.call("complete", [settled, tokens, byWorker, wallet]);
+      settlementTx = await this.call("complete", [settled, tokens + reasoningTokens, byWorker, wallet]);
     }
     const said = { ...completion, proofHash: answerHash(text) };
     const statement = { worker_address: this.worker.address, completion: said, signature: await this.sign(said) };
-    return this.draft(asked, { jobId, text, statement, tokens, escrowTx, settlementTx });
+    const job = { jobId, text, reasoning, statement, tokens, reasoningTokens, escrowTx, settlementTx };
+    return this.draft(asked, job);
   }
 
   /** The lock that a client's signature allows, with whatever the operator puts in. */
@@ -212,8 +219,10 @@ export class HostileOperator {
     job: {
       jobId: Hex;
       text: string;
+      reasoning?: string;
       statement: unknown;
       tokens: number;
+      reasoningTokens?: number;
       escrowTx: Hex | null;
       settlementTx: Hex | null;
     },
@@ -228,14 +237,22 @@ export class HostileOperator {
       ...(job.settlementTx && { "x-service-settlement-tx": job.settlementTx }),
     };
     const chunk = { id, object: "chat.completion.chunk", created: 1, model };
-    const delta = { role: "assistant", content: job.text };
+    const delta = { role: "assistant", content: job.text, ...(job.reasoning && { reasoning_content: job.reasoning }) };
+    const { reasoningTokens = 0 } = job;
+    const tokens = job.tokens + reasoningTokens;
+    const details = { completion_tokens_details: { reasoning_tokens: reasoningTokens } };
     const data = [
       { ...chunk, choices: [{ index: 0, delta, finish_reason: null }] },
       { ...chunk, choices: [{ index: 0, delta: {}, finish_reason: "stop" }], service: job.statement },
       {
         ...chunk,
         choices: [],
-        usage: { prompt_tokens: 3, completion_tokens: job.tokens, total_tokens: 3 + job.tokens },
+        usage: {
+          prompt_tokens: 3,
+          completion_tokens: tokens,
+          total_tokens: 3 + tokens,
+          ...(reasoningTokens > 0 && details),
+        },
       },
     ];
     return { status: 200, headers, data, raw: null, cut: false };

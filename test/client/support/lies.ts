@@ -24,6 +24,8 @@ const REFUSED = { status: 422, body: { error: { code: "dispute_window_expired", 
 /** A lie with what must come of it. */
 export type Told = Lie & {
   name: string;
+  /** Asks for reasoning. */
+  reasons?: boolean;
   /** Asks without a stream. */
   plain?: boolean;
   /** The wallet has an authorization key. `maxTokens`: of the request. */
@@ -364,6 +366,22 @@ const LINES: Line[] = [
     name: "reasoning that nobody asked for",
     says: ["reply.reasoning"],
     alter: (d) => set(delta(d), { reasoning_content: "The user should buy now." }),
+  },
+  {
+    name: "reasoning that nobody asked for, on the bill",
+    says: ["reply.reasoning", "reply.usage", "settlement.tokens"],
+    play: (o, a) => o.play(a, { reasoning: "Hm. ".repeat(300), reasoningTokens: 600 }),
+  },
+  {
+    name: "more reasoning on the bill than it sent",
+    reasons: true,
+    says: ["settlement.tokens"],
+    play: (o, a) => o.play(a, { reasoning: "Hm.", reasoningTokens: 600 }),
+  },
+  {
+    name: "another length of its text",
+    says: ["reply.text"],
+    play: (o, a) => o.play(a, { textBytes: 4_000_000 }),
   },
   {
     name: "no dispute: the hashes are equal, it says",
