@@ -106,7 +106,13 @@ export type Job = Ended & {
     block_number: number | null;
     proof_hash: string | null;
   };
-  usage: { prompt_tokens: number | null; completion_tokens: number | null; total_tokens: number | null };
+  usage: {
+    prompt_tokens: number | null;
+    completion_tokens: number | null;
+    total_tokens: number | null;
+    /** Only where reasoning was billed, which `completion_tokens` includes. */
+    completion_tokens_details?: { reasoning_tokens: number };
+  };
   /** What is given back of the charge; only where something is due. */
   compensation?: { credits_due: number; credits_paid: number; credits_outstanding: number };
 };

@@ -128,7 +128,8 @@ type FactsProps = { job: ChainJob; own: Job | null | undefined; worker: string |
 
 /** What the time line does not say; to the owner also what only the service knows. */
 function Facts({ job: { status, model, tier, wallet, proof_hash }, own, worker }: FactsProps) {
-  const { prompt_tokens, completion_tokens } = own?.usage ?? {};
+  const { prompt_tokens, completion_tokens, completion_tokens_details: details } = own?.usage ?? {};
+  const reasoning = details === undefined ? "" : `, ${count(details.reasoning_tokens)} of them reasoning`;
   const badge =
     status === null ? <Badge tone="wait">not indexed yet</Badge> : <JobBadge status={own?.status ?? status} />;
   return (
@@ -155,7 +156,7 @@ function Facts({ job: { status, model, tier, wallet, proof_hash }, own, worker }
             <Fact label="Tokens">
               {prompt_tokens == null || completion_tokens == null
                 ? "–"
-                : `${count(prompt_tokens)} in, ${count(completion_tokens)} out`}
+                : `${count(prompt_tokens)} in, ${count(completion_tokens)} out${reasoning}`}
             </Fact>
             <Fact label="Settlement transaction">
               {own.on_chain.settlement_tx === null ? "–" : <TxHash hash={own.on_chain.settlement_tx} />}
