@@ -88,7 +88,7 @@ export function checkReply(checks: Checks, asked: ClientRequest, received: Recei
   checkUsage(checks, reply, completion, asked);
 }
 
-function checkUsage(checks: Checks, { usage }: Reply, signed: Statement["completion"], asked: Asked): void {
+function checkUsage(checks: Checks, { usage }: Reply, signed: Statement["completion"], asked: ClientRequest): void {
   if (usage === null) return;
   const { prompt_tokens, completion_tokens, completion_tokens_details: details = { reasoning_tokens: 0 } } = usage;
   const most = signed.completionTokens + (asked.reasoning ? signed.reasoningTokens : 0);

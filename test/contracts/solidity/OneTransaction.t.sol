@@ -101,7 +101,15 @@ contract OneTransactionTest is Protocol {
     /// @dev A job of 40 credits: its lock and its settlement.
     function _job(uint128 id) private view returns (bytes memory locking, bytes memory completing) {
         bytes16 jobId = bytes16(id);
-        Completion memory completion = Completion(jobId, keccak256("answer"), 1, 600, 0, 2_400, uint40(block.timestamp));
+        Completion memory completion = Completion(
+            jobId,
+            keccak256("answer"),
+            1,
+            600,
+            0,
+            2_400,
+            uint40(block.timestamp)
+        );
         locking = abi.encodeCall(escrow.lock, (WALLET, 1, jobId, 600, 40, type(uint40).max));
         completing = abi.encodeCall(escrow.complete, (completion, 600, signCompletion(WORKER_KEY, completion), WALLET));
     }

@@ -221,15 +221,7 @@ abstract contract JobHandler is StakeHandler {
         uint256 textBytes = within(seed >> 48, 0, 24_000);
         uint256 written = within(tokens, 0, 12_000);
         return
-            Completion(
-                jobId,
-                proofHash,
-                7,
-                uint32(written),
-                uint32(reasoning),
-                uint32(textBytes),
-                uint40(completedAt)
-            );
+            Completion(jobId, proofHash, 7, uint32(written), uint32(reasoning), uint32(textBytes), uint40(completedAt));
     }
 }
 
