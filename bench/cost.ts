@@ -111,24 +111,32 @@ const ALL = "all processes";
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
+function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = (sorted.length - 1) / 2;
+  return ((sorted[Math.floor(middle)] ?? Number.NaN) + (sorted[Math.ceil(middle)] ?? Number.NaN)) / 2;
+}
+
+/** Columns of another system: its mean, and the median of the rounds' ratios to it, since one busy moment of the machine spoils a mean. */
 function table(measured: ReadonlyMap<string, readonly Round[]>, title: string): Section {
   const [[, first = []] = [], ...others] = measured;
   const per = (rounds: readonly Round[], part: string): number =>
     sum(rounds.map(({ used }) => used[part] ?? 0)) / sum(rounds.map(({ requests }) => requests));
+  const ratios = (rounds: readonly Round[], part: string): number[] =>
+    rounds.map((round, n) => per(first.slice(n, n + 1), part) / per([round], part));
   const [name = "", ...names] = measured.keys();
   const rows: Section["rows"] = Object.keys(first[0]?.used ?? {}).map((part) => {
-    const own = per(first, part);
     const cells = others.flatMap(([other, rounds]) => {
-      const value = rounds[0]?.used[part] === undefined ? undefined : per(rounds, part);
+      const isMeasured = rounds[0]?.used[part] !== undefined;
       return [
-        [other, value],
-        [`× ${other}`, value && own / value],
+        [other, isMeasured ? per(rounds, part) : undefined],
+        [`× ${other}`, isMeasured ? median(ratios(rounds, part)) : undefined],
       ];
     });
-    return { process: part, [name]: own, ...Object.fromEntries(cells) };
+    return { process: part, [name]: per(first, part), ...Object.fromEntries(cells) };
   });
   const byRound = others.map(([, rounds]) => {
-    const all = rounds.map((round, n) => per(first.slice(n, n + 1), ALL) / per([round], ALL));
+    const all = ratios(rounds, ALL);
     return `${Math.min(...all).toFixed(2)} to ${Math.max(...all).toFixed(2)}`;
   });
   rows.push({
