@@ -208,11 +208,11 @@ export class PlaceQueue {
     if (turns.size === 0) return false;
     if (turns.nextReturned((one) => one.serve(tried)) !== undefined) return true;
     if (this.#parts.pipeline.congested) return false;
-    // A locked job that waits is to have the place that it was promised before a new lock is sent.
+    // Places that are free now are none that a locked job waits for: it was asked first. Where one waits for a worker that says it is full for ever,
+    // the places at all others must not wait with it.
     const { free, spare } = this.#parts.workers.places(model);
-    const left = free - turns.returned;
-    const mayLock = ({ wallet }: Entry) => left > (holding.has(wallet) ? spare : 0);
-    return left > 0 && turns.nextInTurn((one) => mayLock(one) && one.serve(tried)) !== undefined;
+    const mayLock = ({ wallet }: Entry) => free > (holding.has(wallet) ? spare : 0);
+    return free > 0 && turns.nextInTurn((one) => mayLock(one) && one.serve(tried)) !== undefined;
   }
 
   /** Whether other locks of the wallet hold the credits that the request needs. */

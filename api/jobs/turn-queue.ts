@@ -23,11 +23,6 @@ export class TurnQueue<T extends Waiting> {
     return this.#size + this.#first.size;
   }
 
-  /** How many of them came back. */
-  get returned(): number {
-    return this.#first.size;
-  }
-
   /**
    * Adds one at the end of its wallet's list. Returns the one that has no room: null, or, in a full queue, the newest of the wallet that has the
    * most. So a wallet that fills the queue keeps nobody else out.
