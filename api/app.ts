@@ -9,25 +9,30 @@ import { docsRoutes } from "./routes/docs.ts";
 import { errorHandler, notFound } from "./routes/errors.ts";
 import { healthRoutes } from "./routes/health.ts";
 import { Bodies, readForm } from "./routes/json-body.ts";
-import { burstLimit, cors, noStore } from "./routes/limits.ts";
+import { anyOrigin, burstLimit, noStore, preflight } from "./routes/limits.ts";
 import { authenticate, pathOf } from "./routes/request.ts";
 import { chatRoute, FORM_ROUTES, patternOf } from "./routes/routes.ts";
+import { boundUnread } from "./routes/unread.ts";
+
+/** Bytes of all answers that wait in this process for their clients to read them. */
+const UNREAD_LIMIT = 128 * 1024 * 1024;
 
 /** The HTTP surface: operator's routes, then everything below `/v1` behind the bearer key. */
 export function createApp(gateway: Gateway): Express {
   const { config, logger, chat } = gateway;
-  const { store, cipher, times } = chat.jobs;
-  const parts = { ...gateway, bodies: new Bodies(), store, cipher, arbitrationSeconds: times.arbitration };
+  const { store, times } = chat.jobs;
+  const parts = { ...gateway, bodies: new Bodies(), store, kept: chat.kept, arbitrationSeconds: times.arbitration };
   const app = express();
   app.disable("x-powered-by");
   app.disable("etag");
   app.set("trust proxy", config.TRUST_PROXY);
-  app.use(requestId, endConnections(gateway), logRequests(gateway));
+  const unreadClosed = (owner: string, bytes: number) =>
+    logger.warn({ owner, bytes }, "a client does not read its answers, which are too many: its connection was closed");
+  app.use(requestId, boundUnread(UNREAD_LIMIT, unreadClosed), endConnections(gateway), logRequests(gateway));
   app.use(healthRoutes(gateway));
 
   const v1 = express.Router();
-  v1.use(noStore, cors);
-  v1.use(burstLimit(config.BURST_PER_SECOND));
+  v1.use(noStore, anyOrigin, burstLimit(config.BURST_PER_SECOND), preflight);
   v1.use(authenticate(gateway.keys, gateway.balances), traceRequest);
   mount(v1, [chatRoute], parts);
   v1.use(readForm(parts.bodies));
@@ -85,7 +90,8 @@ function logRequests({ logger, metrics }: Gateway): RequestHandler {
         metrics.requests.inc({ route, method: request.method, status: String(response.statusCode) });
         metrics.requestSeconds.observe({ route }, seconds);
       }
-      logger.info(
+      // Who asks too often must not fill the disk with that; the counts above have it.
+      logger[response.statusCode === 429 ? "debug" : "info"](
         {
           requestId: request.requestId,
           method: request.method,

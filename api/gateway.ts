@@ -40,6 +40,7 @@ import { ExposureLimit } from "./jobs/exposure-limit.ts";
 import { FailurePauses } from "./jobs/failure-pauses.ts";
 import { JobEnding } from "./jobs/job-ending.ts";
 import { JobReader } from "./jobs/job-reader.ts";
+import { KeptAnswers } from "./jobs/kept-answers.ts";
 import { type JobTimes, settleBefore } from "./jobs/next-step.ts";
 import { PlaceQueue } from "./jobs/place-queue.ts";
 import { Recovery } from "./jobs/recovery.ts";
@@ -352,6 +353,7 @@ export async function startGateway(
       directory,
       idempotency,
       earlier: new EarlierAnswers(jobs),
+      kept: new KeptAnswers(store, ciphers.answers),
       reader: pool,
       docsUrl: config.DOCS_URL,
       runs,

@@ -98,6 +98,7 @@ async function startGateway() {
     policy: { allowLocal: true },
     head: { block: { number: 0, timestamp: 0 }, refresh: async () => ({ number: 0, timestamp: 0 }) },
     logger,
+    unpaid: async () => 0,
     wake: () => {},
   };
   return {

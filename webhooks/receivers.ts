@@ -6,7 +6,8 @@ import { randomBytes } from "node:crypto";
 import type pg from "pg";
 import type { Logger } from "pino";
 import { z } from "zod";
-import { ifIndexed, walletsWithCredits } from "../api/db/index-reads.ts";
+import { ifIndexed, read, walletsWithCredits } from "../api/db/index-reads.ts";
+import { view } from "../api/db/index-rows.ts";
 import { type Reader, transaction } from "../api/db/pool.ts";
 import { urlContext } from "../api/db/upkeep.ts";
 import { ApiError } from "../api/errors.ts";
@@ -28,6 +29,8 @@ export type WebhookContext = {
   policy: EndpointPolicy;
   head: ChainHead;
   logger: Logger;
+  /** How many webhooks wallets without credits have; null while the index cannot tell. */
+  unpaid: () => Promise<number | null>;
   /** Something is due: the dispatcher looks at once instead of at its next round. */
   wake: () => void;
 };
@@ -35,6 +38,11 @@ export type WebhookContext = {
 const WEBHOOKS_PER_WALLET = 20;
 /** Of a wallet without credits: anybody has any number of such wallets. */
 const WEBHOOKS_WITHOUT_CREDITS = 1;
+/**
+ * Of all such wallets together. Each webhook is looked at for an event that goes to everyone, and can have deliveries that wait, which every round of
+ * the dispatcher passes.
+ */
+const ALL_WITHOUT_CREDITS = 10_000;
 const SECRET_LENGTH = { min: 16, max: 256 };
 
 const url = z
@@ -162,6 +170,7 @@ export async function createWebhook(context: WebhookContext, wallet: string, bod
   // While the index is being built, nobody is taken for a wallet without credits.
   const withCredits = await ifIndexed(walletsWithCredits(context.pool, [owner]), null);
   const hasCredits = withCredits?.has(owner) ?? true;
+  if (!hasCredits) await demandFewUnpaid(context);
   const row = await transaction(context.pool, async (client) => {
     const existing = await lockWebhooks(client, owner);
     demandRoom(existing.length, hasCredits);
@@ -188,6 +197,18 @@ export async function createWebhook(context: WebhookContext, wallet: string, bod
 async function lockWebhooks(client: pg.PoolClient, owner: string): Promise<WebhookRow[]> {
   await client.query("SELECT pg_advisory_xact_lock(hashtextextended('webhooks of ' || $1, 0))", [owner]);
   return (await client.query<WebhookRow>(`SELECT ${COLUMNS} FROM webhook WHERE wallet = $1`, [owner])).rows;
+}
+
+async function demandFewUnpaid({ unpaid }: WebhookContext): Promise<void> {
+  if (((await unpaid()) ?? 0) < ALL_WITHOUT_CREDITS) return;
+  throw new ApiError("conflict", "Wallets without credits have as many webhooks as there may be; buy credits first.");
+}
+
+/** Reads how many webhooks wallets without credits have. Rejects with IndexUnavailable. */
+export async function countUnpaidWebhooks(reader: Reader): Promise<number> {
+  const text = `SELECT count(*)::int AS count FROM webhook
+    WHERE NOT EXISTS (SELECT FROM ${view("account")} a WHERE a.wallet = webhook.wallet AND a.free + a.escrowed > 0)`;
+  return (await read<{ count: number }>(reader, "unpaid_webhooks", text, []))[0]?.count ?? 0;
 }
 
 function demandRoom(count: number, hasCredits: boolean): void {

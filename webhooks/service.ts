@@ -3,8 +3,8 @@ import { once } from "node:events";
 import pg from "pg";
 import type { Logger } from "pino";
 import { type Config, endpointPolicy } from "../api/config.ts";
-import { IndexUnavailable } from "../api/db/index-reads.ts";
-import { type Incarnation, incarnationName } from "../api/db/pool.ts";
+import { IndexUnavailable, ifIndexed } from "../api/db/index-reads.ts";
+import { type Incarnation, incarnationName, sharedRead } from "../api/db/pool.ts";
 import type { Metrics } from "../api/observe/metrics.ts";
 import type { EndpointPolicy } from "../api/outbound/address.ts";
 import { type GuardedClient, guardedClient } from "../api/outbound/endpoint.ts";
@@ -13,7 +13,7 @@ import type { Cipher } from "../shared/cipher.ts";
 import { type Repeated, repeat } from "../shared/repeat.ts";
 import { DeliveryDispatcher, type DispatchSettings } from "./deliveries.ts";
 import { type DerivationSettings, Deriver } from "./derivation.ts";
-import type { ChainHead, WebhookContext } from "./receivers.ts";
+import { type ChainHead, countUnpaidWebhooks, type WebhookContext } from "./receivers.ts";
 
 export type WebhookSettings = DerivationSettings &
   DispatchSettings & {
@@ -68,7 +68,8 @@ export class WebhookService {
     const { cipher, policy } = settings;
     const logger = parts.logger.child({ of: "webhooks" });
     const wake = () => this.#claiming.wake();
-    this.context = { pool, cipher, policy, head, logger, wake };
+    const unpaid = sharedRead(() => ifIndexed(countUnpaidWebhooks(pool), null));
+    this.context = { pool, cipher, policy, head, logger, unpaid, wake };
     this.#http = guardedClient(policy);
     this.#deriver = new Deriver({ pool, head, metrics: metrics.webhooks, logger }, settings);
     this.#dispatcher = new DeliveryDispatcher(

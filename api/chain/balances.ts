@@ -13,6 +13,8 @@ import type { Completion } from "../../protocol/messages.ts";
 import { charge } from "../../protocol/pricing.ts";
 import { ACCOUNT_AUTHORIZED, ACCOUNT_FROZEN, ACCOUNT_LIMITED, type AccountWord } from "../../protocol/words.ts";
 import { setNewest } from "../../shared/newest.ts";
+import { ReadLane } from "../../shared/read-lane.ts";
+import { ifIndexed, walletsWithCredits } from "../db/index-reads.ts";
 import { CHAIN_JOB_ID, type Reader } from "../db/pool.ts";
 import { accountIn, endOfBlock, type MinedBatch } from "./operations.ts";
 import { type Head, type Rpc, RpcError, RpcUnreachable } from "./rpc.ts";
@@ -80,7 +82,7 @@ type Locking = { locks: number; credits: number };
 /** How long a balance seen on chain is shown without asking the chain again; others may deposit or withdraw meanwhile. */
 const FRESH_MS = 1_000;
 const MAX_ENTRIES = 10_000;
-/** Balances that are read a second for headers and for the bound of a body, of all wallets together: wallets without credits cost nothing to make. */
+/** Balances that are read a second for requests that a wallet without credits can make, of all wallets together. */
 const BOUNDED_READS_PER_SECOND = 50;
 /** Settlements on their way that are looked at, the newest ones; the credits of more are shown once they are mined. */
 const MAX_SETTLING = 50;
@@ -94,6 +96,12 @@ export class Balances {
   readonly #entries = new Map<string, Entry>();
   /** Reads under way, one a wallet at most. */
   readonly #reading = new Map<string, { startedAt: number; done: Promise<Balance> }>();
+
+  /** Which wallets have credits in the index; none has while that is being built. */
+  readonly #withCredits = new ReadLane<string, boolean>(async (wallets) => {
+    const found = await ifIndexed(walletsWithCredits(this.#parts.pool, wallets), null);
+    return wallets.map((wallet) => found?.has(wallet) ?? false);
+  });
 
   /** Reads by `bounded` in the second that began at `since`, `performance.now()`. */
   #boundedReads = { since: Number.NEGATIVE_INFINITY, count: 0 };
@@ -141,8 +149,9 @@ export class Balances {
   }
 
   /**
-   * Balance for what a wallet without credits can cause as well: a header, or the bound of a body. As `current` has it, with `since` as `read` has it.
-   * Null beyond 50 reads of the chain a second, of all wallets. Rejects with RpcUnreachable.
+   * Balance for what a wallet without credits can cause as well: a header, or what it can pay. As `current` has it, with `since` as `read` has it.
+   * Null beyond 50 reads of the chain a second, for a wallet that has no credits as far as the index says: such wallets cost nothing to make, and must
+   * not keep others from being read. Rejects with RpcUnreachable.
    */
   async bounded(wallet: string, since?: number): Promise<Balance | null> {
     const key = wallet.toLowerCase();
@@ -150,7 +159,7 @@ export class Balances {
     const reading = this.#reading.get(key);
     const isKnown = entry !== undefined && (since === undefined ? isFresh(entry) : entry.askedAt >= since);
     const isRead = reading !== undefined && reading.startedAt >= (since ?? Number.NEGATIVE_INFINITY);
-    if (!isKnown && !isRead && !this.#takeBoundedRead()) return null;
+    if (!isKnown && !isRead && !this.#takeBoundedRead() && !(await this.#withCredits.ask(key))) return null;
     return since === undefined ? this.current(key) : this.read(key, since);
   }
 

@@ -18,7 +18,7 @@ import {
 } from "./authorization.ts";
 import type { JobContext } from "./context.ts";
 import type { JobInput } from "./lock.ts";
-import { insufficientCredits, noWorkers } from "./refusals.ts";
+import { insufficientCredits, noWorkers, tooManyBalances } from "./refusals.ts";
 import { type TokenBudget, TokenizerBusy, tokenBudget } from "./tokens.ts";
 
 const SECONDS_PER_DAY = 86_400;
@@ -127,9 +127,11 @@ async function checkBalance(
   { wallet, model }: PlannedJob,
   { least, price }: { least: number; price: number },
 ): Promise<void> {
-  if ((await balances.current(wallet)).free >= least) return;
+  const known = await balances.bounded(wallet);
+  if (known !== null && known.free >= least) return;
   // A deposit of the last second may not be in the balance we remember.
-  const now = await balances.read(wallet);
+  const now = await balances.bounded(wallet, performance.now());
+  if (now === null) throw tooManyBalances();
   if (now.free < least) throw insufficientCredits(now.free, price, model);
 }
 

@@ -1,18 +1,15 @@
 /** Jobs as clients see them: the index, overlaid with what this service did itself a moment ago. */
 import type pg from "pg";
-import { type Address, getAddress, type Hex } from "viem";
+import { getAddress, type Hex } from "viem";
 import type { z } from "zod";
 import { toProofHash } from "../../protocol/answer-hash.ts";
-import type { FinishReason } from "../../protocol/dispatch.ts";
 import { fromApiJobId, toApiJobId } from "../../protocol/job-id.ts";
 import type { JobState } from "../../protocol/job-status.ts";
-import type { Completion } from "../../protocol/messages.ts";
 import { creditsOf, usdgValue } from "../../protocol/money.ts";
 import { billedReasoning } from "../../protocol/pricing.ts";
-import type { Cipher } from "../../shared/cipher.ts";
 import { settlementsSent } from "../chain/outbox.ts";
 import { getJob, getJobs, type IndexedJob, ifIndexed, type JobQuery, listJobs, walksUp } from "../db/index-reads.ts";
-import { findJob, findJobs, type JobStore, ownJobs, type StoredJob } from "../db/jobs.ts";
+import { findJob, findJobs, ownJobs, type StoredJob } from "../db/jobs.ts";
 import type { Reader } from "../db/pool.ts";
 import { ApiError, quoted } from "../errors.ts";
 import type { jobSchema, REFUND_REASONS } from "../schemas/resources.ts";
@@ -256,28 +253,4 @@ export async function withSettlements(reader: Reader, jobs: readonly StoredJob[]
     settling.map(({ jobId }) => jobId),
   );
   return jobs.map((job) => ({ ...job, settlementTx: job.settlementTx ?? sent.get(job.jobId) ?? null }));
-}
-
-/** An answer as it was delivered, read back from the store. */
-type StoredAnswer = {
-  text: string;
-  finishReason: FinishReason;
-  billedTokens: number;
-  /** Who answered, and the message that it signed. */
-  worker: Address;
-  signed: { completion: Completion; signature: Hex };
-};
-
-/** The kept answer of a job; null if it has none, or its time is over. */
-export async function readAnswer(store: JobStore, cipher: Cipher, job: StoredJob): Promise<StoredAnswer | null> {
-  const signed = job.completion;
-  const encrypted = signed === null ? null : await store.output(job.jobId);
-  if (signed === null || encrypted === null || job.worker === null || job.countedTokens === null) return null;
-  return {
-    text: cipher.decrypt(encrypted, toApiJobId(job.jobId)),
-    finishReason: signed.finish_reason as FinishReason,
-    billedTokens: job.countedTokens,
-    worker: getAddress(job.worker),
-    signed,
-  };
 }

@@ -13,6 +13,13 @@ export function insufficientCredits(remaining: number, required: number, model: 
   );
 }
 
+/** 503 to a wallet of which nobody knows that it has credits, while those of many such wallets are read. */
+export const tooManyBalances = (): ApiError =>
+  unavailable(
+    "Too many wallets with unknown credits send requests; this one's was not looked at. Retry in a second.",
+    1,
+  );
+
 /** Seconds after which a client that found no worker may ask again: one probe interval. */
 const RETRY_AFTER_SECONDS = 5;
 

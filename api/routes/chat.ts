@@ -18,7 +18,8 @@ import { AUTHORIZATION_HEADER, parseAuthorization, unauthorizable } from "../job
 import type { JobContext } from "../jobs/context.ts";
 import { cameToNothing, claimLasts, type EarlierAnswers } from "../jobs/earlier-answers.ts";
 import { type CompletedJob, RunningJob } from "../jobs/job.ts";
-import { readAnswer, withSettlements } from "../jobs/job-reader.ts";
+import { withSettlements } from "../jobs/job-reader.ts";
+import type { KeptAnswers } from "../jobs/kept-answers.ts";
 import { Timings } from "../jobs/lock.ts";
 import type { RunningJobs } from "../jobs/running-jobs.ts";
 import { completionSchema } from "../schemas/completion.ts";
@@ -45,6 +46,7 @@ type ChatDependencies = {
   directory: Directory;
   idempotency: IdempotencyStore;
   earlier: EarlierAnswers;
+  kept: KeptAnswers;
   /** The gateway's tables. */
   reader: Reader;
   docsUrl: string;
@@ -351,14 +353,14 @@ export function idempotencyKey(request: Request): string | null {
 
 /** Sends an earlier answer again, plain or streamed as this request asks, with the headers of its job. Its reasoning was not kept. */
 async function replayAnswer(
-  { jobs, reader }: Pick<ChatDependencies, "jobs" | "reader">,
+  { jobs, kept, reader }: Pick<ChatDependencies, "jobs" | "kept" | "reader">,
   stored: StoredJob,
   body: ChatBody,
   response: Response,
 ): Promise<void> {
   const [job = stored] = await withSettlements(reader, [stored]);
   const jobId = toApiJobId(job.jobId);
-  const answer = await readAnswer(jobs.store, jobs.cipher, job);
+  const answer = await kept.read(job, response);
   if (answer === null) {
     throw new ApiError("conflict", `This request was answered as ${jobId}; the answer is no longer kept.`, {
       details: { job_id: jobId },

@@ -2,10 +2,9 @@ import { createHash } from "node:crypto";
 import type { Hex } from "viem";
 import { z } from "zod";
 import { fromProofHash, toProofHash } from "../../protocol/answer-hash.ts";
-import type { Cipher } from "../../shared/cipher.ts";
-import type { JobStore } from "../db/jobs.ts";
 import type { DisputeDesk } from "../disputes/desk.ts";
-import { type JobReader, readAnswer } from "../jobs/job-reader.ts";
+import type { JobReader } from "../jobs/job-reader.ts";
+import type { KeptAnswers } from "../jobs/kept-answers.ts";
 import { contentHash, jobId, txHash } from "../schemas/primitives.ts";
 import { defineRoute } from "./define-route.ts";
 import { jobParams } from "./jobs.ts";
@@ -58,8 +57,7 @@ function noteOf(receivedHash: Hex, kept: string | null): string | null {
 type DisputeParts = {
   jobReader: JobReader;
   desk: DisputeDesk;
-  store: JobStore;
-  cipher: Cipher;
+  kept: KeptAnswers;
   arbitrationSeconds: number;
 };
 
@@ -86,14 +84,16 @@ export const disputeJobRoute = defineRoute({
   ],
   aboutJob: true,
   handler:
-    ({ jobReader, desk, store, cipher, arbitrationSeconds }: DisputeParts) =>
+    ({ jobReader, desk, kept, arbitrationSeconds }: DisputeParts) =>
     async ({ client: { wallet }, params, body, request }, response) => {
       const receivedHash = fromProofHash(body.received_output_hash) as Hex;
       const { id, job, stored, row } = await jobReader.get(params["job_id"] ?? "", wallet);
       setJobHeaders(response, job);
       const result = await desk.request({ jobId: id, wallet, stored, row }, receivedHash, request.arrivedAt);
-      const kept = result.kind === "opened" && stored !== null ? await readAnswer(store, cipher, stored) : null;
-      const note = noteOf(receivedHash, kept?.text ?? null);
+      // The dispute is open, with a note or without.
+      const read = async () => (stored === null ? null : kept.read(stored, response).catch(() => null));
+      const answer = result.kind === "opened" ? await read() : null;
+      const note = noteOf(receivedHash, answer?.text ?? null);
       const after = (await jobReader.get(job.id, wallet)).job;
       setJobHeaders(response, after);
       return {

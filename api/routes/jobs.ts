@@ -3,10 +3,10 @@ import { z } from "zod";
 import { toProofHash } from "../../protocol/answer-hash.ts";
 import { fromApiJobId, toApiJobId } from "../../protocol/job-id.ts";
 import { JOB_STATES } from "../../protocol/job-status.ts";
-import type { Cipher } from "../../shared/cipher.ts";
 import type { JobStore } from "../db/jobs.ts";
 import { ApiError } from "../errors.ts";
-import { type FoundJob, type JobObject, type JobReader, readAnswer } from "../jobs/job-reader.ts";
+import type { FoundJob, JobObject, JobReader } from "../jobs/job-reader.ts";
+import type { KeptAnswers } from "../jobs/kept-answers.ts";
 import { jobListSchema, jobOutputSchema, jobSchema } from "../schemas/resources.ts";
 import { statementOf } from "./completion.ts";
 import { defineRoute, pathParameter } from "./define-route.ts";
@@ -122,7 +122,7 @@ export const getJobOutputRoute = defineRoute({
   errors: ["job_not_found", "output_not_found", "job_not_settled"],
   aboutJob: true,
   handler:
-    ({ jobReader, store, cipher }: JobSource & { store: JobStore; cipher: Cipher }) =>
+    ({ jobReader, store, kept }: JobSource & { store: JobStore; kept: KeptAnswers }) =>
     async ({ client: { wallet }, params: { job_id: id = "" } }, response) => {
       const { job, stored } = await jobReader.get(id, wallet);
       setJobHeaders(response, job);
@@ -133,7 +133,7 @@ export const getJobOutputRoute = defineRoute({
       if (job.status === "pending" || job.status === "processing") throw notYet;
       // Nobody paid for it: its gateway was killed, and its client was told that it has none.
       const isUncharged = (job.status === "failed" || job.status === "refunded") && job.on_chain.settlement_tx === null;
-      const answer = stored && !isUncharged && (await readAnswer(store, cipher, stored));
+      const answer = stored && !isUncharged && (await kept.read(stored, response));
       if (!answer) {
         throw new ApiError("output_not_found", `No answer of ${job.id} is kept: it had none, or its time is over.`);
       }

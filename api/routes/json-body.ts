@@ -6,10 +6,10 @@ import { jsonShapeFault } from "../../shared/json-shape.ts";
 import { BodyBudget, BodyRefused, type ReadBody, readRequestBody, SMALL_BODY } from "../../shared/request-body.ts";
 import type { Balances } from "../chain/balances.ts";
 import type { Directory } from "../chain/directory.ts";
-import { ApiError, unavailable } from "../errors.ts";
+import { ApiError } from "../errors.ts";
 import { AUTHORIZATION_HEADER } from "../jobs/authorization.ts";
-import { insufficientCredits } from "../jobs/refusals.ts";
-import { addressOf, clientOf } from "./request.ts";
+import { insufficientCredits, tooManyBalances } from "../jobs/refusals.ts";
+import { clientOf, ownerOf } from "./request.ts";
 
 declare global {
   namespace Express {
@@ -101,13 +101,6 @@ async function freeCredits(
   }
 }
 
-/** 503 to a large body of a wallet whose credits are not known, while the balances of many others are read. */
-const tooManyBalances = (): ApiError =>
-  unavailable(
-    "Too many wallets with unknown credits send requests; this one's large body was not read. Retry in a second.",
-    1,
-  );
-
 /**
  * Reads a chat request: JSON of at most `limit` bytes. What cannot be read is `invalid_request`. Refuses bodies whose parts are so many or so
  * deep that looking at them would hold up everybody else.
@@ -156,9 +149,6 @@ export function takeBody<T>(request: Request, read: (body: unknown) => T): T {
     request.kept?.keep(0);
   }
 }
-
-/** Whose share of all bodies a request's takes. */
-const ownerOf = (request: Request): string => request.client?.wallet ?? addressOf(request);
 
 /** Receives a body. It counts in the budget until its request has an answer, and what it asked for is over: that can go on after a hang-up. */
 async function receive(

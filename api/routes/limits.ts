@@ -104,11 +104,16 @@ const PREFLIGHT_SECONDS = "7200";
 
 /**
  * Any origin may call the API: a key in the Authorization header is the only authority there is, and no browser adds it by
- * itself, as it would a cookie. OPTIONS is answered here, before authentication: a preflight carries no key.
+ * itself, as it would a cookie.
  */
-export const cors: RequestHandler = (request, response, next) => {
+export const anyOrigin: RequestHandler = (_request, response, next) => {
   response.setHeader("access-control-allow-origin", "*");
   response.setHeader("access-control-expose-headers", EXPOSED);
+  next();
+};
+
+/** Answers OPTIONS, before authentication: a preflight carries no key. */
+export const preflight: RequestHandler = (request, response, next) => {
   if (request.method !== "OPTIONS") {
     next();
     return;

@@ -150,6 +150,9 @@ export function addressOf(request: Request): string {
   return ipKeyGenerator(request.ip ?? "unknown", IPV6_CLIENT_BITS);
 }
 
+/** Whose share a request takes of what all share: its wallet's, or its address's where nobody has authenticated. */
+export const ownerOf = (request: Request): string => request.client?.wallet ?? addressOf(request);
+
 // ---------------------------------------------------------------- the key
 
 /**

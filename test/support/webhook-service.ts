@@ -94,6 +94,7 @@ export function contextOf({ info }: KnownStack, pool: pg.Pool): WebhookContext {
     pool,
     cipher: new Cipher("00".repeat(32), "webhook secrets"),
     policy: { allowLocal: true },
+    unpaid: async () => 0,
     head: {
       get block() {
         return head.block;

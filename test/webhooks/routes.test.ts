@@ -89,6 +89,30 @@ describe("POST /v1/webhooks", () => {
     expect((await free.api.post("/v1/webhooks", second)).status).toBe(201);
   });
 
+  it("refuses one of a wallet without credits where all such wallets have ten thousand", async () => {
+    const free = await Client.create(stack, pool, 0);
+    const url = { url: "https://example.com/one-more", events: ["worker.registered"] };
+    await pool.query(
+      `INSERT INTO webhook (id, wallet, url, events, secret, created_block, created_time, enabled_block, enabled_time)
+       SELECT 'wh_free_' || n, '0xfree' || n, 'x', '{job.failed}', 'x', 0, 0, 0, 0 FROM generate_series(1, 10000) n`,
+    );
+    // The count is read again after some seconds.
+    await expect
+      .poll(async () => {
+        const { status, body } = await free.api.post("/v1/webhooks", url);
+        if (status === 201) await free.api.request("DELETE", `/v1/webhooks/${body.id}`);
+        return [status, body.error?.message];
+      })
+      .toEqual([409, expect.stringMatching(/buy credits first/)]);
+    expect((await client.api.post("/v1/webhooks", url)).status).toBe(201);
+    await pool.query("DELETE FROM webhook WHERE id LIKE 'wh_free_%'");
+    await expect.poll(async () => (await free.api.post("/v1/webhooks", url)).status).toBe(201);
+    for (const of of [client, free]) {
+      for (const { id } of (await of.api.get("/v1/webhooks")).body.data)
+        await of.api.request("DELETE", `/v1/webhooks/${id}`);
+    }
+  });
+
   it("refuses one with the URL and the events of another, in whatever order", async () => {
     const url = "https://example.com/twice";
     const first = await client.webhook(url, ["job.failed", "job.completed"]);

@@ -5,21 +5,23 @@ import { fileURLToPath } from "node:url";
 import express, { type ErrorRequestHandler, type RequestHandler, Router } from "express";
 import { isHex } from "viem";
 import { z } from "zod";
+import { getAccount, ifIndexed } from "../../api/db/index-reads.ts";
 import type { JobStore } from "../../api/db/jobs.ts";
 import { quoted, WebError } from "../../api/errors.ts";
 import type { Gateway } from "../../api/gateway.ts";
 import { answerSeconds, type FoundJob } from "../../api/jobs/job-reader.ts";
+import type { KeptAnswers } from "../../api/jobs/kept-answers.ts";
 import { mount } from "../../api/routes/define-route.ts";
 import { type Bodies, readForm, takeBody } from "../../api/routes/json-body.ts";
 import { burstLimit, noStore } from "../../api/routes/limits.ts";
 import { addressOf, inTheme, pathOf, themeOf, validate } from "../../api/routes/request.ts";
 import { JOB_ROUTES, WEBHOOK_ROUTES } from "../../api/routes/routes.ts";
-import type { Cipher } from "../../shared/cipher.ts";
 import { OWN_PATHS, PATHS } from "../../shared/web-paths.ts";
 import type * as contract from "../contract.ts";
 import { webAccountRoutes } from "./account.ts";
 import { explorerRoutes } from "./explorer.ts";
 import { networkRoutes } from "./network.ts";
+import { Newcomers } from "./newcomers.ts";
 import { previewRoutes, previewTags } from "./preview.ts";
 import { demoRoute, deploymentRoute, publicConfig } from "./public.ts";
 import { requireSession, type Session, Sessions } from "./sessions.ts";
@@ -35,7 +37,7 @@ const EXPLORED_PER_SECOND = 20;
 const DIRECTORY_PER_SECOND = 50;
 
 /** The gateway, with what the routes that `/v1` has as well take of it; all bodies together have one bound. */
-type WebParts = Gateway & { bodies: Bodies; store: JobStore; cipher: Cipher; arbitrationSeconds: number };
+type WebParts = Gateway & { bodies: Bodies; store: JobStore; kept: KeptAnswers; arbitrationSeconds: number };
 
 /** The front door, for browsers, and everything below `/app`. */
 export function webApp(gateway: WebParts): Router {
@@ -71,7 +73,10 @@ function webApi(gateway: WebParts, shown: object): Router {
   );
   api.get("/config", (_request, response) => void response.json(shown));
   api.get("/deployment.json", deploymentRoute(config));
-  api.use(sessionRoutes({ sessions, nonces, contracts: new ContractSignatures(rpc), audience: { origin, chainId } }));
+  // While the index is being built, nobody is taken for a newcomer.
+  const newcomers = new Newcomers(async (wallet) => (await ifIndexed(getAccount(pool, wallet), true)) !== null);
+  const contractWallets = new ContractSignatures(rpc);
+  api.use(sessionRoutes({ sessions, nonces, newcomers, contracts: contractWallets, audience: { origin, chainId } }));
   api.use(explorerRoutes({ rpc, head, reader: pool, contracts }));
   api.use(networkRoutes(pool, gateway.workers, gateway.operator.id));
   api.get("/status", statusRoute(gateway));
@@ -104,7 +109,9 @@ const shownSession = ({ wallet, expiresAt }: Session) => ({ wallet, expires_at: 
  * - `GET /session` → `{session: {wallet, expires_at} | null, ended}`; `ended` if the cookie's session is over
  * - `DELETE /session` → 204
  */
-function sessionRoutes({ sessions, ...check }: SignInCheck & { sessions: Sessions }): Router {
+type SessionParts = SignInCheck & { sessions: Sessions; newcomers: Newcomers };
+
+function sessionRoutes({ sessions, newcomers, ...check }: SessionParts): Router {
   const nonce: RequestHandler = (_request, response) => {
     const { nonce, expiresAt } = check.nonces.issue();
     response.json({ nonce, expires_at: expiresAt.toISOString() });
@@ -112,7 +119,9 @@ function sessionRoutes({ sessions, ...check }: SignInCheck & { sessions: Session
 
   const signIn: RequestHandler = async (request, response) => {
     const signed = takeBody(request, (body) => validate(signInSchema, body));
-    const wallet = await verifySignIn({ ...signed, from: addressOf(request) }, check);
+    const from = addressOf(request);
+    const wallet = await verifySignIn({ ...signed, from }, check);
+    await newcomers.admit(wallet, from);
     const earlier = sessions.token(request);
     if (earlier !== null) await sessions.close(earlier);
     const { token, session } = await sessions.open(wallet);

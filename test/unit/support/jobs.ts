@@ -37,6 +37,7 @@ export type SigningWorker = ReturnType<typeof signingWorker>;
 /** What the balances of a `fakeGateway` say of a wallet that may spend a thousand credits; `known` after its lock. */
 export const spending = (known: { free: number } | null) => ({
   current: async () => ({ free: 1_000 }),
+  bounded: async () => ({ free: 1_000 }),
   terms: () => ({ frozen: false, dailyLimit: null, operator: 1, authorized: false }),
   known: () => known,
   expectReturn: () => {},

@@ -20,7 +20,7 @@ const STAYS = new AbortController().signal;
 /** A wallet with so many credits asks about a text that must be counted. */
 function ask(
   free: number,
-  { maxTokens = 100, count = async () => 1_000, inTime = null as number | null, pauseMs = 0 } = {},
+  { maxTokens = 100, count = async () => 1_000, inTime = null as number | null, pauseMs = 0, isRead = true } = {},
 ) {
   const counted: string[] = [];
   const context = {
@@ -36,7 +36,7 @@ function ask(
     },
     times: { completion: 120 },
     balances: {
-      current: async () => ({ free }),
+      bounded: async () => (isRead ? { free } : null),
       read: async () => ({ free }),
       terms: () => ({ operator: 1, authorized: false, frozen: false, dailyLimit: null }),
     },
@@ -64,6 +64,12 @@ it("counts no token for a wallet that cannot pay the least price", async () => {
     code: "insufficient_credits",
     details: { credits_remaining: 7, credits_required: 8 },
   });
+  expect(counted).toEqual([]);
+});
+
+it("says when to come back while the credits of too many wallets are not known", async () => {
+  const { counted, admitted } = ask(100, { isRead: false });
+  await expect(admitted).rejects.toMatchObject({ code: "service_unavailable", details: { retry_after: 1 } });
   expect(counted).toEqual([]);
 });
 

@@ -5,6 +5,7 @@ import { pino } from "pino";
 import { expect, it, onTestFinished, vi } from "vitest";
 import type { JobContext } from "../../../../api/jobs/context.ts";
 import { EarlierAnswers } from "../../../../api/jobs/earlier-answers.ts";
+import { KeptAnswers } from "../../../../api/jobs/kept-answers.ts";
 import { RunningJobs } from "../../../../api/jobs/running-jobs.ts";
 import { type DispatchEvents, WorkerFailure } from "../../../../api/jobs/worker-client.ts";
 import { completeChat } from "../../../../api/routes/chat.ts";
@@ -53,7 +54,8 @@ async function serveChat(jobs: JobContext, reader: object = {}): Promise<string>
   const phase = { stopping: false, recovered: true };
   const earlier = new EarlierAnswers(jobs);
   const directory = { model: () => MODEL };
-  const dependencies = { jobs, directory, earlier, reader, docsUrl: "", runs: new RunningJobs(), phase };
+  const kept = new KeptAnswers(jobs.store, jobs.cipher);
+  const dependencies = { jobs, directory, earlier, kept, reader, docsUrl: "", runs: new RunningJobs(), phase };
   const app = express();
   app.post("/", express.json(), (request, response, next) => {
     const more = { client: { wallet: jobs.account.address }, bodyHash: Buffer.alloc(32), receivedAt: 0 };

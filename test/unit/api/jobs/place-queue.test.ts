@@ -255,7 +255,10 @@ describe("a locked job whose worker had no room", () => {
     await pass(1);
     isCapable = false;
     await pass(250);
-    expect([await Promise.all(waiting), served]).toEqual([[null, null, null], ["a", "b"]]);
+    expect([await Promise.all(waiting), served]).toEqual([
+      [null, null, null],
+      ["a", "b"],
+    ]);
   });
 
   it("is told where nobody else could take it", async () => {

@@ -52,6 +52,12 @@ it("is the last balance seen where no more are read", async () => {
   expect(await creditsOf(1)).toBe("1700");
 });
 
+it("is read beyond the bound for a wallet that has credits by the index", async () => {
+  node.withCredits.add(walletOf(60));
+  await creditsOfAll(1, 50);
+  expect(await Promise.all([creditsOf(60), creditsOf(61)])).toEqual(["700", undefined]);
+});
+
 it("takes nothing from the bound while the wallet's balance is fresh", async () => {
   for (let requests = 0; requests < 60; requests++) expect(await creditsOf(1)).toBe("700");
   await creditsOfAll(2, 49);

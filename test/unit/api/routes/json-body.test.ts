@@ -169,6 +169,17 @@ describe("the balance that decides whether a large body is read", () => {
     expect(node.asked).toHaveLength(2 * 50);
   });
 
+  it("is read for a wallet with credits, however many without any ask", async () => {
+    node.withCredits.add(walletOf(99));
+    // One wallet is enough for it: each of its requests asks for what is true now.
+    for (let requests = 0; requests < 60; requests++) {
+      vi.advanceTimersByTime(1);
+      await limitOf(1, 1_000);
+    }
+    expect((await limitOf(2, 700)).refusal?.code).toBe("service_unavailable");
+    expect(await limitOf(99, 700)).toEqual({ bytes: 4 * MIB });
+  });
+
   it("has its bound together with the header", async () => {
     await Promise.all(Array.from({ length: 50 }, (_, index) => balances.bounded(walletOf(index))));
     expect((await limitOf(99, 700)).refusal?.code).toBe("service_unavailable");

@@ -2,6 +2,7 @@
 import { expect, it } from "vitest";
 import type { JobStore } from "../../../../api/db/jobs.ts";
 import type { JobReader } from "../../../../api/jobs/job-reader.ts";
+import { KeptAnswers } from "../../../../api/jobs/kept-answers.ts";
 import { getJobOutputRoute } from "../../../../api/routes/jobs.ts";
 import { newJobId, toApiJobId } from "../../../../protocol/job-id.ts";
 import type { Cipher } from "../../../../shared/cipher.ts";
@@ -30,7 +31,7 @@ async function ask(status: string, handOut?: boolean, hasAnswer = true): Promise
   const sent: unknown[] = [];
   const response = { setHeader: () => {}, json: (body: unknown) => void sent.push(body), status: () => response };
   const request = { params: { job_id: job.id }, client: { wallet: worker.signer } };
-  const [handle] = getJobOutputRoute.handlers({ jobReader, store, cipher });
+  const [handle] = getJobOutputRoute.handlers({ jobReader, store, kept: new KeptAnswers(store, cipher) });
   await handle?.(request as never, response as never, () => {});
   return sent;
 }

@@ -38,6 +38,8 @@ export class ScriptedNode {
   unanswered: (method: string, times: number) => boolean = () => false;
   /** Which calls are refused. */
   refused: (times: number) => boolean = () => false;
+  /** Wallets that have credits by the index. */
+  readonly withCredits = new Set<string>();
   /** The chain's time. */
   time = NOW;
   /** The chain by block; the node's head is the last of them. */
@@ -57,7 +59,11 @@ export class ScriptedNode {
       response.end(JSON.stringify(answer === null ? { id, error } : { id, result: answer }));
     });
     const rpc = connectRpc(url);
-    const pool = { query: async () => ({ rows: [] }) } as unknown as pg.Pool;
+    const query = async ({ name, values: [wallets] }: { name: string; values: [string[]] }) => {
+      const rows = name === "index_with_credits" ? wallets.filter((one) => this.withCredits.has(one)) : [];
+      return { rows: rows.map((wallet) => ({ wallet })) };
+    };
+    const pool = { query } as unknown as pg.Pool;
     return new Balances({ rpc, pool, escrow, head: this, settleBefore: (lockedAt) => lockedAt + 150 });
   }
 

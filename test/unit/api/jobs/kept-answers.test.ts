@@ -1,0 +1,80 @@
+/** Kept answers are read at a pace: a wallet that paid for a long one once must not take the event loop from everybody else. */
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import type { StoredJob } from "../../../../api/db/jobs.ts";
+import { KeptAnswers } from "../../../../api/jobs/kept-answers.ts";
+import { newJobId } from "../../../../protocol/job-id.ts";
+
+const RATE = 1_000;
+const [A, B] = [`0x${"a".repeat(40)}`, `0x${"b".repeat(40)}`] as const;
+const READER = { destroyed: false };
+
+/** Length of the answers; how often the store was asked. */
+let length: number;
+let asked: number;
+let kept: KeptAnswers;
+beforeEach(() => {
+  vi.useFakeTimers();
+  [length, asked] = [500, 0];
+  const output = async () => {
+    asked += 1;
+    return Buffer.alloc(1);
+  };
+  kept = new KeptAnswers({ output }, { decrypt: () => "x".repeat(length) }, RATE);
+});
+afterEach(() => void vi.useRealTimers());
+
+const jobOf = (wallet: string) =>
+  ({
+    jobId: newJobId(),
+    wallet,
+    worker: wallet,
+    countedTokens: 1,
+    completion: { completion: { promptTokens: 1 }, signature: "0x", finish_reason: "stop" },
+  }) as unknown as StoredJob;
+
+it("one wallet's are read one after the other, as fast as their length allows; another wallet's at once", async () => {
+  const read: string[] = [];
+  for (const [name, wallet] of Object.entries({ a1: A, a2: A, a3: A, b1: B })) {
+    void kept.read(jobOf(wallet), READER).then((answer) => read.push(`${name} ${answer?.text.length}`));
+  }
+  await vi.advanceTimersByTimeAsync(0);
+  expect(read).toEqual(["a1 500", "b1 500"]);
+  await vi.advanceTimersByTimeAsync(499);
+  expect(asked).toBe(2);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(read).toEqual(["a1 500", "b1 500", "a2 500"]);
+  await vi.advanceTimersByTimeAsync(500);
+  expect(read).toHaveLength(4);
+});
+
+it("short ones do not wait", async () => {
+  length = 0;
+  await Promise.all(Array.from({ length: 50 }, () => kept.read(jobOf(A), READER)));
+  expect(asked).toBe(50);
+});
+
+it("for a reader that left before its turn nothing is read", async () => {
+  const leaving = { destroyed: false };
+  const [first, second] = [kept.read(jobOf(A), READER), kept.read(jobOf(A), leaving)];
+  await first;
+  leaving.destroyed = true;
+  await vi.advanceTimersByTimeAsync(500);
+  expect([await second, asked]).toEqual([null, 1]);
+});
+
+it("beyond a hundred that wait, a read is refused, and others go on", async () => {
+  for (let n = 0; n < 100; n++) void kept.read(jobOf(A), READER);
+  await expect(kept.read(jobOf(A), READER)).rejects.toMatchObject({
+    code: "rate_limited",
+    details: { retry_after: 1 },
+  });
+  expect(await kept.read(jobOf(B), READER)).toMatchObject({ text: "x".repeat(500) });
+  await vi.advanceTimersByTimeAsync(100 * 500);
+  expect(await kept.read(jobOf(A), READER)).not.toBeNull();
+});
+
+it("goes on after one that could not be read", async () => {
+  const broken = new KeptAnswers({ output: () => Promise.reject(new Error("away")) }, { decrypt: () => "" });
+  await expect(broken.read(jobOf(A), READER)).rejects.toThrow("away");
+  await expect(broken.read(jobOf(A), READER)).rejects.toThrow("away");
+});
