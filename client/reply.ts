@@ -5,6 +5,7 @@
 import type { Address, Hex } from "viem";
 import type { Completion } from "../protocol/messages.ts";
 import { AnswerHash } from "../shared/answer-hash.ts";
+import { BodyTooLarge, readBounded } from "../shared/bounded-body.ts";
 import { lineJson } from "../shared/line-json.ts";
 
 /** The worker's signed statement, as the service passes it on. */
@@ -27,6 +28,17 @@ export class ReplyFormError extends Error {
 /** Longest answer of the service, and the most that one of its events can be in JSON. */
 const MOST_TEXT = 8 * 1024 * 1024;
 const MOST_PENDING = 6 * MOST_TEXT + 65_536;
+
+/** The text of a reply; null for one that is longer than any answer: a hostile service could send, or compress, bytes without an end. */
+export async function textOf({ body }: Response): Promise<string | null> {
+  if (body === null) return "";
+  try {
+    return new TextDecoder().decode(await readBounded(body, MOST_PENDING));
+  } catch (error) {
+    if (error instanceof BodyTooLarge) return null;
+    throw error;
+  }
+}
 
 type Json = Record<string, unknown>;
 const isObject = (value: unknown): value is Json =>

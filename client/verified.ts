@@ -9,7 +9,7 @@ import { jobOf, type Received } from "./check.ts";
 import { type Ask, LATE } from "./dispute.ts";
 import { type Finding, findingLine, type JobReport } from "./findings.ts";
 import { isOver, JobCheck, type JobContext } from "./job.ts";
-import { EventStream, Reply, ReplyFormError } from "./reply.ts";
+import { EventStream, Reply, ReplyFormError, textOf } from "./reply.ts";
 import { type ClientRequest, jobNames, nameJob, readBody, type Signing } from "./request.ts";
 
 export type VerifiedOptions = {
@@ -166,11 +166,12 @@ class VerifiedClient {
   async #plain(sending: Sending): Promise<Response> {
     const { response, text } = await this.#sendOften(sending, async () => {
       const response = await this.#sendOnce(sending);
-      return { response, text: await response.text() };
+      return { response, text: await textOf(response) };
     });
     const reply = new Reply();
-    let shown = text;
+    let shown = text ?? "";
     try {
+      if (text === null) throw new ReplyFormError("it is longer than any answer");
       if (response.ok) shown = reply.readPlain(text);
     } catch (error) {
       this.#refused(response, error);
@@ -187,7 +188,7 @@ class VerifiedClient {
     const { patience } = sending;
     const first = await this.#sendOften(sending, () => this.#sendOnce(sending));
     if (!first.ok || first.body === null || !isEventStream(first)) {
-      const text = await first.text();
+      const text = (await textOf(first)) ?? "";
       this.#ended(sending, first, new Reply());
       if (!first.ok) return answerOf(first, text);
       const error = new ReplyFormError("a stream was asked for, and it is none");
@@ -375,10 +376,12 @@ class VerifiedClient {
       const sent = { "content-type": "application/json", authorization };
       const init = { method, headers: sent, ...(body !== undefined && { body: JSON.stringify(body) }) };
       const response = await this.#send(`${base}${path}`, init);
-      return { status: response.status, body: await response.json().catch(() => null) };
+      return { status: response.status, body: await jsonOf(response).catch(() => null) };
     };
   }
 }
+
+const jsonOf = async (response: Response): Promise<unknown> => JSON.parse((await textOf(response)) ?? "");
 
 /**
  * Gives a connection up when its answer is paid for and does not come: a charge can be disputed for a short time only. The request is sent once

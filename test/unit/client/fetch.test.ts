@@ -99,6 +99,26 @@ describe("a stream that breaks more than once", () => {
   });
 });
 
+it.each([true, false])("a reply without an end is cut off, and sent for once; as an answer: %s", async (ok) => {
+  let sent = 0;
+  const bytes = new Uint8Array(4 * 1024 * 1024).fill(32);
+  // A service that is asked for a plain reply and sends white space for ever.
+  const pull = (controller: ReadableStreamDefaultController) => {
+    sent += bytes.length;
+    controller.enqueue(bytes);
+  };
+  let asked = 0;
+  const fetch = open(async () => {
+    asked += 1;
+    return new Response(new ReadableStream({ pull }), {
+      status: ok ? 200 : 503,
+      headers: { "x-service-job-id": jobId },
+    });
+  });
+  await expect(fetch(URL, request())).rejects.toThrow(/longer than any answer/);
+  expect([asked, sent < 64 * 1024 * 1024]).toEqual([1, true]);
+});
+
 describe("an SDK that sends again what failed", () => {
   const openai = (fetch: typeof globalThis.fetch) =>
     new OpenAI({ baseURL: "https://service.example/v1", apiKey: "key", maxRetries: 2, fetch });
