@@ -160,7 +160,8 @@ export class ChainReader {
   readonly #chain: Chain;
   readonly #rpc: ChainNode;
   readonly #escrow: { address: Address; abi: typeof inferenceEscrowAbi };
-  readonly #operators = new Map<string, number>();
+  readonly #operators: Map<string, number>;
+  readonly #onKey: (key: Address, operator: number) => void;
   #models: ReadonlyMap<string, number> = new Map();
   #newest = { number: -1n, timestamp: 0, at: Number.NEGATIVE_INFINITY };
   #unknownKeys = { second: 0, asked: 0 };
@@ -168,7 +169,17 @@ export class ChainReader {
   readonly #offers = new ReadLane<Offer, Sighting & { signer: Signer }>((offers) => this.#sightOffers(offers), SIGHTS);
   readonly #jobs = new ReadLane<Hex, Sighting>(async (jobIds) => (await this.#read(jobIds, [])).sightings, SIGHTS);
 
-  constructor(chain: Chain) {
+  /**
+   * `operators`: of keys that are known from before, in small letters. `onKey` is told of each other one that signs for an operator. Whoever floods
+   * the worker with made-up keys after its start must not keep it from knowing its gateways.
+   */
+  constructor(
+    chain: Chain,
+    operators: ReadonlyMap<string, number> = new Map(),
+    onKey: (key: Address, operator: number) => void = () => {},
+  ) {
+    this.#operators = new Map(operators);
+    this.#onKey = onKey;
     this.#chain = chain;
     this.#rpc = chain.node;
     this.#escrow = { address: chain.deployment.contracts.InferenceEscrow, abi: inferenceEscrowAbi };
@@ -241,7 +252,10 @@ export class ChainReader {
   async signer(key: Address): Promise<Signer> {
     const call = { ...this.#escrow, functionName: "signerOf", args: [key] } as const;
     const [operator, removedAt] = await this.#chain.client.readContract(call);
-    if (operator !== 0) this.#operators.set(key.toLowerCase(), operator);
+    if (operator !== 0 && !this.#operators.has(key.toLowerCase())) {
+      this.#operators.set(key.toLowerCase(), operator);
+      this.#onKey(key, operator);
+    }
     return { operator, removedAt };
   }
 

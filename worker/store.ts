@@ -1,4 +1,4 @@
-/** What a worker must not forget: which jobs it took, and the answers that it is not paid for yet. */
+/** What a worker must not forget: which jobs it took, the answers that it is not paid for yet, and whose gateways it has met. */
 import { existsSync } from "node:fs";
 import { mkdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -55,6 +55,7 @@ type Change = { key: string; value: string | null; durable: boolean };
 
 const TAKEN = "taken/";
 const COMPLETION = "completion/";
+const GATEWAY = "gateway/";
 const REPAIRED = "repaired";
 const storePath = (folder: string): string => join(folder, "jobs");
 /** The keys that begin with `prefix`, which ends with a slash: "0" comes right after it. */
@@ -70,6 +71,7 @@ const LOCK_WAIT_MS = 3_000;
  *                        acknowledgement leaves, so it outlives a kill.
  *   completion/<job id>  answer (encrypted), Completion and signatures as JSON; forced to the disk before the Completion's signature leaves
  *                        the process. Erased when the chain shows the end of the job.
+ *   gateway/<escrow>/<key>  number of the operator that the gateway's key signs for at this escrow.
  *   repaired             Unix milliseconds; marks of jobs from before may be lost, so all of them count as taken.
  *
  * Writes that arrive during a write go out together as the next one: a crowd of jobs waits for the disk once.
@@ -213,6 +215,19 @@ export class CompletionStore {
   async erase(jobId: Hex): Promise<void> {
     await this.#lane.add({ key: COMPLETION + jobId, value: null, durable: false });
     this.#completed.delete(jobId);
+  }
+
+  /** Keys of gateways that were met at an escrow, in small letters, with the operators that they sign for. */
+  async gateways(escrow: Address): Promise<Map<string, number>> {
+    const prefix = `${GATEWAY}${escrow.toLowerCase()}/`;
+    const found = await this.#db.iterator(range(prefix)).all();
+    return new Map(found.map(([key, operator]) => [key.slice(prefix.length), Number(operator)]));
+  }
+
+  /** Remembers whom a gateway's key signs for. */
+  async addGateway(escrow: Address, key: Address, operator: number): Promise<void> {
+    const name = `${GATEWAY}${escrow}/${key}`.toLowerCase();
+    await this.#lane.add({ key: name, value: String(operator), durable: false });
   }
 
   /** Forgets jobs that were taken more than `seconds` ago. The caller names a time after which the chain takes no Completion. */

@@ -90,8 +90,13 @@ type Worker = {
 /** Puts a worker together, which looks after what an earlier process left unsettled, and listens. */
 async function startWorker({ config, chain, backend, privateKey, log }: Given): Promise<Worker> {
   const identity = new Identity(privateKey, chain.deployment);
-  const reader = new ChainReader(chain);
   const store = await CompletionStore.open(config.dataDir, { cipher: answerCipher(privateKey), log });
+  const escrow = chain.deployment.contracts.InferenceEscrow;
+  const reader = new ChainReader(chain, await store.gateways(escrow), (key, operator) => {
+    store
+      .addGateway(escrow, key, operator)
+      .catch((error: unknown) => log.warn({ err: error, key }, "a gateway's key was not noted: it is read again"));
+  });
   const { equivocation } = await reader.windows();
   await warnAboutStanding({ config, chain, log }, identity, reader);
   const stored = await store.heads();

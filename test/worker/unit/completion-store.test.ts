@@ -52,6 +52,16 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
+it("knows the keys of gateways after a restart, of each escrow apart", async () => {
+  const [escrow, other] = [`0x${"E5".repeat(20)}`, `0x${"E6".repeat(20)}`] as const;
+  await store.addGateway(escrow, `0x${"Aa".repeat(20)}`, 1);
+  await store.addGateway(other, `0x${"Bb".repeat(20)}`, 2);
+  await store.take(jobId(1));
+  await reopen();
+  expect([...(await store.gateways(escrow))]).toEqual([[`0x${"aa".repeat(20)}`, 1]]);
+  expect(store.isTaken(jobId(1))).toBe(true);
+});
+
 it("lets a job be taken once, also by two offers at once and after a restart", async () => {
   expect(await Promise.all([store.take(jobId(1)), store.take(jobId(1)), store.take(jobId(2))])).toEqual([
     true,
