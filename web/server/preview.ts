@@ -12,6 +12,7 @@ import { burstLimit } from "../../api/routes/limits.ts";
 import { fromApiJobId } from "../../protocol/job-id.ts";
 import type { JobState } from "../../protocol/job-status.ts";
 import { usdgValue } from "../../protocol/money.ts";
+import { sleep } from "../../shared/sleep.ts";
 import { AnswerCache } from "./answer-cache.ts";
 
 /** What we use of `@takumi-rs/core`. Its own types are React's, which take the names of a browser's elements for the whole project. */
@@ -28,6 +29,8 @@ const SIZE = { width: 1200, height: 630 };
 /** Pictures that one address may have in a second, and that are drawn or waited for at once; one takes 50 ms of a thread. */
 const PICTURES_PER_SECOND = 5;
 const MOST_DRAWN = 20;
+/** After each picture nothing is drawn for so many times as long as it took: with many addresses that ask, a quarter of a processor does it. */
+const REST = 3;
 /** All pictures that are kept: each has some 20 kB. A job's can change until its disputes are over. */
 const KEPT_BYTES = 8 * 1024 * 1024;
 const KEPT_MS = 60_000;
@@ -62,14 +65,24 @@ export function previewTags({ APP_URL }: Pick<Config, "APP_URL">): (path: string
   };
 }
 
+/** What draws a picture. The library is loaded with the first one: nothing else of the gateway needs it. */
+function rendered(): (picture: Node) => Promise<Buffer> {
+  let renderer: Renderer | undefined;
+  return (picture) => {
+    renderer ??= new (createRequire(import.meta.url)("@takumi-rs/core").Renderer)() as Renderer;
+    return renderer.render(picture, { ...SIZE, format: "png" });
+  };
+}
+
+type PreviewParts = { reader: Reader; config: Config; render?: ReturnType<typeof rendered> };
+
 /**
  * Below /app/api/previews:
  *   /front.png            what the service is
  *   /jobs/{job_id}.png    the charge of a job
  */
-export function previewRoutes({ reader, config }: { reader: Reader; config: Config }): Router {
+export function previewRoutes({ reader, config, render = rendered() }: PreviewParts): Router {
   const pictures = new AnswerCache<Buffer>({ keptMs: () => KEPT_MS, bytes: KEPT_BYTES, encode: (png) => png });
-  let renderer: Renderer | undefined;
   let drawn: Promise<unknown> = Promise.resolve();
   let waiting = 0;
 
@@ -81,18 +94,19 @@ export function previewRoutes({ reader, config }: { reader: Reader; config: Conf
       });
     }
     waiting += 1;
+    let begun = 0;
     const png = drawn.then(() => {
-      // Loaded with the first picture: nothing else of the gateway needs the library.
-      renderer ??= new (createRequire(import.meta.url)("@takumi-rs/core").Renderer)() as Renderer;
-      return renderer.render(picture, { ...SIZE, format: "png" });
+      begun = performance.now();
+      return render(picture);
     });
     // The next one is drawn also where this one failed; who asked for it hears of the failure.
+    const over = async (): Promise<void> => {
+      await sleep(REST * (performance.now() - begun));
+      waiting -= 1;
+    };
     drawn = png.then(over, over);
     return await png;
   }
-  const over = (): void => {
-    waiting -= 1;
-  };
 
   const job: RequestHandler = async (request, response) => {
     const jobId = String(request.params.job_id);

@@ -49,7 +49,7 @@ describe("a job's picture", () => {
 });
 
 /** The routes behind a proxy that names each request's address. `row`: what the index has of every job. */
-async function servePreviews(row: object | null = ROW) {
+async function servePreviews(row: object | null = ROW, more: object = {}) {
   let reads = 0;
   const reader = {
     query: async () => {
@@ -59,7 +59,7 @@ async function servePreviews(row: object | null = ROW) {
   };
   const app = express()
     .set("trust proxy", true)
-    .use(previewRoutes({ reader: reader as never, config: CONFIG }))
+    .use(previewRoutes({ reader: reader as never, config: CONFIG, ...more }))
     .use(errorHandler("https://docs.example.com", pino({ level: "silent" })));
   const url = await serve(app);
   const get = (path: string, address = "192.0.2.1") =>
@@ -100,6 +100,19 @@ describe("the pictures", () => {
     expect(refused.length).toBeGreaterThan(0);
     expect(all.filter(({ status }) => status === 200).length).toBeGreaterThanOrEqual(5);
     expect((await get("/front.png", "192.0.2.2")).status).toBe(200);
+  });
+
+  it("are followed by a rest of three times their own time, whoever asks", async () => {
+    const begun: number[] = [];
+    const render = async () => {
+      begun.push(performance.now());
+      await new Promise((resolve) => setTimeout(resolve, 30));
+      return Buffer.alloc(1);
+    };
+    const { get } = await servePreviews(ROW, { render });
+    await Promise.all([1, 2, 3].map((n) => get(`/jobs/${jobId(n)}.png`, `192.0.2.${n}`)));
+    const [first = 0, second = 0, third = 0] = begun;
+    expect(Math.min(second - first, third - second)).toBeGreaterThan(4 * 30 - 10);
   });
 
   it("are drawn for twenty at once, whoever asks; the others are refused", async () => {
