@@ -7,7 +7,7 @@ import {Compensation, DayTotal, Deployment, EscrowState, Ledger} from "./EscrowS
 import {IInferenceEscrow} from "./interfaces/IInferenceEscrow.sol";
 import {IProtocolTreasury} from "./interfaces/IProtocolTreasury.sol";
 import {JobMessages} from "./JobMessages.sol";
-import {Completion, Dispute, JobStatus, Operator, Ruling, Signature} from "./Types.sol";
+import {Completion, Dispute, DisputeKey, JobStatus, Operator, Ruling, Signature} from "./Types.sol";
 import {AccountSlot, JobSlot} from "./Words.sol";
 
 /// @title Disputes, as the escrow's linked library
@@ -40,6 +40,65 @@ library DisputeLogic {
     uint32 internal constant BOND = 100;
     /// @notice Disputes of settled jobs that the operator can have open for one account.
     uint8 internal constant LIMIT = 8;
+    /// @notice Longest time a DisputeRequest can be signed ahead, seconds.
+    uint256 internal constant REQUEST_SPAN = 600;
+
+    /// @dev Who opens a dispute: a caller for itself, or the wallet by its dispute key.
+    struct Opener {
+        address party; // the wallet, or a signer of the operator
+        bool byKey;
+        uint32 maxBond; // of a request; not looked at for a caller
+    }
+
+    // ------------------------------------------------------------------------------------------------- dispute keys
+
+    /// @notice See IInferenceEscrow.setDisputeKey.
+    function setKey(EscrowState storage state, address key, uint8 mostOpen) external {
+        if (key == address(0)) mostOpen = 0;
+        AccountSlot account = state.accountOf(msg.sender).counted();
+        state.accounts[msg.sender] = account;
+        DisputeKey storage k = state.disputeKeys[msg.sender];
+        // What earlier keys have open stays counted.
+        (k.key, k.sequence, k.mostOpen) = (key, account.sequence(), mostOpen);
+        emit IInferenceEscrow.DisputeKeySet(account.id(), msg.sender, key, account.sequence(), mostOpen);
+    }
+
+    /// @notice See IInferenceEscrow.disputeByKey.
+    function openByKey(
+        EscrowState storage state,
+        bytes32 receivedHash,
+        Completion calldata completion,
+        Signature calldata byWorker,
+        uint32 maxBond,
+        uint40 expiresAt,
+        Signature calldata byKey
+    ) external {
+        bytes16 jobId = completion.jobId;
+        if (block.timestamp >= expiresAt) revert IInferenceEscrow.Job_TooLate(jobId, expiresAt, block.timestamp);
+        uint256 latest = block.timestamp + REQUEST_SPAN;
+        if (expiresAt > latest) revert IInferenceEscrow.Dispute_RequestTooLong(expiresAt, latest);
+        JobSlot job = state.jobs[jobId];
+        address wallet = state.wallets[job.account()];
+        DisputeKey memory k = state.disputeKeys[wallet];
+        // What the chain knows is not sent: which naming of the key counts, and of the Completion only what was signed for.
+        bytes32 structHash = JobMessages.hashDisputeRequest(
+            jobId,
+            receivedHash,
+            completion.proofHash,
+            maxBond,
+            k.sequence,
+            expiresAt
+        );
+        address signer = structHash.recover(IInferenceEscrow(address(this)).domainSeparator(), byKey);
+        if (k.key == address(0) || signer != k.key) revert IInferenceEscrow.Dispute_NotSigned(jobId, k.key, signer);
+        if (job.isIn(JobStatus.Disputed)) {
+            _join(state, jobId, wallet, receivedHash);
+        } else {
+            Opener memory opener = Opener({party: wallet, byKey: true, maxBond: maxBond});
+            _open(state, opener, receivedHash, completion, byWorker);
+        }
+        emit IInferenceEscrow.DisputeSigned(jobId, k.key);
+    }
 
     // ------------------------------------------------------------------------------------------------------ opening
 
@@ -50,12 +109,25 @@ library DisputeLogic {
         Completion calldata completion,
         Signature calldata byWorker
     ) external {
+        bytes16 jobId = completion.jobId;
+        // Its operator may have come first, in the last block of the window, with a hash of its own choice.
+        if (state.jobs[jobId].isIn(JobStatus.Disputed) && msg.sender == state.wallets[state.jobs[jobId].account()]) {
+            return _join(state, jobId, msg.sender, receivedHash);
+        }
+        _open(state, Opener({party: msg.sender, byKey: false, maxBond: 0}), receivedHash, completion, byWorker);
+    }
+
+    function _open(
+        EscrowState storage state,
+        Opener memory opener,
+        bytes32 receivedHash,
+        Completion calldata completion,
+        Signature calldata byWorker
+    ) private {
         Deployment memory d = state.deployment;
         bytes16 jobId = completion.jobId;
         JobSlot job = state.jobs[jobId];
         address wallet = state.wallets[job.account()];
-        // Its operator may have come first, in the last block of the window, with a hash of its own choice.
-        if (job.isIn(JobStatus.Disputed) && msg.sender == wallet) return _join(state, jobId, receivedHash);
         bool proven = job.isIn(JobStatus.Proven);
         if (!proven && !job.isIn(JobStatus.Settled)) Ledger.wrongState(jobId, job);
         uint256 deadline = job.dueAt();
@@ -68,12 +140,13 @@ library DisputeLogic {
         address worker = _workerOf(state, d, jobId, job, structHash, byWorker);
 
         uint32 credits = proven ? state.proofs[jobId].credits : job.credits();
-        Dispute memory dispute = _entitled(state, d, jobId, job, wallet, credits);
+        Dispute memory dispute = _entitled(state, d, jobId, job, opener, wallet, credits);
         dispute.workerHash = bytes7(completion.proofHash);
         AccountSlot account = state.accounts[wallet];
         uint32 bond = dispute.bond;
         if (!dispute.byOperator) {
-            if (account.free() < bond) {
+            if (opener.byKey) _useKey(state, jobId, wallet, account, bond, opener.maxBond);
+            else if (account.free() < bond) {
                 state.purchase(d.token, wallet, bond - account.free(), 0);
                 account = state.accounts[wallet];
             }
@@ -107,13 +180,13 @@ library DisputeLogic {
 
     /// @notice See IInferenceEscrow.joinDispute.
     function join(EscrowState storage state, bytes16 jobId, bytes32 receivedHash) external {
-        _join(state, jobId, receivedHash);
+        _join(state, jobId, msg.sender, receivedHash);
     }
 
-    function _join(EscrowState storage state, bytes16 jobId, bytes32 receivedHash) private {
+    function _join(EscrowState storage state, bytes16 jobId, address party, bytes32 receivedHash) private {
         JobSlot job = _disputed(state, jobId);
         address wallet = state.wallets[job.account()];
-        if (msg.sender != wallet) revert IInferenceEscrow.Dispute_NotAParty(jobId, msg.sender);
+        if (party != wallet) revert IInferenceEscrow.Dispute_NotAParty(jobId, party);
         Dispute storage dispute = state.disputes[jobId];
         if (!dispute.byOperator || dispute.joined) revert IInferenceEscrow.Dispute_AlreadyJoined(jobId);
         if (block.timestamp >= dispute.ruleFrom) {
@@ -125,13 +198,32 @@ library DisputeLogic {
         emit IInferenceEscrow.DisputeJoined(jobId, wallet, receivedHash);
     }
 
-    /// @dev The new dispute, when the caller may open it. A dispute by the operator waits for the end of the job's own window, and
+    /// @dev Counts a dispute by key, when the wallet pays its bond from free credits. A key never reaches its stablecoin.
+    function _useKey(
+        EscrowState storage state,
+        bytes16 jobId,
+        address wallet,
+        AccountSlot account,
+        uint32 bond,
+        uint32 maxBond
+    ) private {
+        DisputeKey storage k = state.disputeKeys[wallet];
+        if (bond > maxBond) revert IInferenceEscrow.Dispute_BondAboveLimit(jobId, bond, maxBond);
+        if (account.free() < bond) {
+            revert IInferenceEscrow.Ledger_InsufficientCredits(wallet, account.free(), bond);
+        }
+        if (k.open >= k.mostOpen) revert IInferenceEscrow.Dispute_TooMany(wallet);
+        ++k.open;
+    }
+
+    /// @dev The new dispute, when the opener may open it. A dispute by the operator waits for the end of the job's own window, and
     ///      leaves the wallet time to join it.
     function _entitled(
         EscrowState storage state,
         Deployment memory d,
         bytes16 jobId,
         JobSlot job,
+        Opener memory opener,
         address wallet,
         uint32 credits
     ) private view returns (Dispute memory dispute) {
@@ -139,9 +231,9 @@ library DisputeLogic {
         (uint32 slashed, ) = d.registry.slashOf(jobId);
         // Only an equivocation leaves a job standing for which its worker was slashed.
         bool convicted = slashed != 0;
-        bool byOperator = msg.sender != wallet;
-        if (byOperator && (convicted || !state.isSigner(msg.sender, job.operator()))) {
-            revert IInferenceEscrow.Dispute_NotAParty(jobId, msg.sender);
+        bool byOperator = opener.party != wallet;
+        if (byOperator && (convicted || !state.isSigner(opener.party, job.operator()))) {
+            revert IInferenceEscrow.Dispute_NotAParty(jobId, opener.party);
         }
         bool again = earlier.openedAt != 0;
         if (again && (!convicted || earlier.afterEquivocation)) revert IInferenceEscrow.Dispute_AlreadyOpened(jobId);
@@ -153,10 +245,11 @@ library DisputeLogic {
         }
         dispute.arbiterSet = d.panel.currentSet();
         dispute.byOperator = byOperator;
+        dispute.byKey = opener.byKey;
         dispute.fromProven = job.isIn(JobStatus.Proven);
         // The operator vouched for a settled job: it says now that it was wrong, and puts up nothing.
         bool free = convicted || (byOperator && !dispute.fromProven);
-        dispute.bond = free ? 0 : uint32(_least(credits, BOND));
+        dispute.bond = free ? 0 : uint8(_least(credits, BOND));
         dispute.afterEquivocation = convicted;
     }
 
@@ -300,6 +393,7 @@ library DisputeLogic {
         uint32 bondBack = rejected ? 0 : walletBond;
         account = account.released(walletBond, bondBack);
         if (dispute.byOperator && !dispute.fromProven) account = account.withOpenDisputes(account.openDisputes() - 1);
+        if (dispute.byKey) --state.disputeKeys[wallet].open;
         state.accounts[wallet] = account;
         emit IInferenceEscrow.DisputeResolved(
             jobId,

@@ -8,7 +8,7 @@ import {BoundedCall} from "./BoundedCall.sol";
 import {IArbitrationPanel} from "./interfaces/IArbitrationPanel.sol";
 import {IInferenceEscrow} from "./interfaces/IInferenceEscrow.sol";
 import {IWorkerRegistry} from "./interfaces/IWorkerRegistry.sol";
-import {Dispute, Operator, Signer, Windows} from "./Types.sol";
+import {Dispute, DisputeKey, Operator, Signer, Windows} from "./Types.sol";
 import {AccountSlot, AccountSlots, JobSlot} from "./Words.sol";
 
 /// @notice What each lock reads besides its wallet, in one slot.
@@ -65,6 +65,7 @@ struct EscrowState {
     mapping(address wallet => AccountSlot) accounts;
     mapping(uint32 id => address wallet) wallets;
     mapping(address wallet => address key) authorizationKeys;
+    mapping(address wallet => DisputeKey) disputeKeys;
     mapping(address payee => Claimable) claimables;
     mapping(bytes16 jobId => JobSlot) jobs;
     mapping(bytes16 jobId => Proof) proofs;

@@ -23,6 +23,7 @@ import {
     Authorization,
     Completion,
     Dispute,
+    DisputeKey,
     FailureReason,
     Job,
     JobStatus,
@@ -51,8 +52,8 @@ import {AccountSlot, AccountSlots, JobSlot, JobSlots, LockTerms, Payee, Usage, U
 ///   Proven         finalize                                Settled        anyone             from provenAt + 3,600
 ///   Locked, Ack'd  fail                                    Failed         operator           any time
 ///   Locked, Ack'd  refund                                  Refunded       operator / anyone  from t = 120 / t = 150
-///   Settled        openDispute                             Disputed       wallet, operator   before settledAt + 90
-///   Proven         openDispute                             Disputed       wallet, operator   before provenAt + 3,600
+///   Settled        openDispute, disputeByKey               Disputed       wallet, operator   before settledAt + 90
+///   Proven         openDispute, disputeByKey               Disputed       wallet, operator   before provenAt + 3,600
 ///   Disputed       rule (worker or gateway at fault)       Refunded       panel              before openedAt + 86,400
 ///   Disputed       rule (rejected)                         as it was      panel              before openedAt + 86,400
 ///   Disputed       expire (from Settled / from Proven)     Settled/Ref'd  anyone             from openedAt + 86,400
@@ -66,7 +67,7 @@ import {AccountSlot, AccountSlots, JobSlot, JobSlots, LockTerms, Payee, Usage, U
 ///   1. token.balanceOf(this) ≥ creditsOwed × 10,000 + unitsOwed; equal but for donations.
 ///   2. creditsOwed = Σ free + escrowed of accounts + Σ reserve + held of operators.
 ///   3. An account's escrowed credits are those of its open, proven or disputed-from-proven jobs and its bonds.
-///   4. Only a wallet's own calls and locks by the operator it chose lower its free credits.
+///   4. Only a wallet's own calls, locks by the operator it chose and bonds that its dispute key signed lower its free credits.
 ///   5. A wallet with an authorization key loses at most maxCredits of each Authorization signed, once each.
 ///   6. The treasury pays at most compensationCap a UTC day, a quarter of it for the jobs of one operator, beside the fees of jobs
 ///      that it gives back.
@@ -755,22 +756,45 @@ contract InferenceEscrow is IInferenceEscrow, Ownable, ReentrancyGuardTransient 
         Completion calldata completion,
         Signature calldata byWorker
     ) external nonReentrant {
-        DisputeLogic.open(_state, receivedHash, completion, byWorker);
+        (receivedHash, completion, byWorker);
+        _forward(DisputeLogic.open.selector);
     }
 
     /// @inheritdoc IInferenceEscrow
     function joinDispute(bytes16 jobId, bytes32 receivedHash) external nonReentrant {
-        DisputeLogic.join(_state, jobId, receivedHash);
+        (jobId, receivedHash);
+        _forward(DisputeLogic.join.selector);
+    }
+
+    /// @inheritdoc IInferenceEscrow
+    function setDisputeKey(address key, uint8 mostOpen) external nonReentrant {
+        (key, mostOpen);
+        _forward(DisputeLogic.setKey.selector);
+    }
+
+    /// @inheritdoc IInferenceEscrow
+    function disputeByKey(
+        bytes32 receivedHash,
+        Completion calldata completion,
+        Signature calldata byWorker,
+        uint32 maxBond,
+        uint40 expiresAt,
+        Signature calldata byKey
+    ) external nonReentrant {
+        (receivedHash, completion, byWorker, maxBond, expiresAt, byKey);
+        _forward(DisputeLogic.openByKey.selector);
     }
 
     /// @inheritdoc IInferenceEscrow
     function rule(bytes16 jobId, Ruling ruling) external nonReentrant {
-        DisputeLogic.rule(_state, jobId, ruling);
+        (jobId, ruling);
+        _forward(DisputeLogic.rule.selector);
     }
 
     /// @inheritdoc IInferenceEscrow
     function expire(bytes16 jobId) external nonReentrant {
-        DisputeLogic.expire(_state, jobId);
+        (jobId);
+        _forward(DisputeLogic.expire.selector);
     }
 
     /// @inheritdoc IInferenceEscrow
@@ -780,12 +804,22 @@ contract InferenceEscrow is IInferenceEscrow, Ownable, ReentrancyGuardTransient 
         Completion calldata second,
         Signature calldata secondByWorker
     ) external nonReentrant {
-        DisputeLogic.proveEquivocation(_state, first, firstByWorker, second, secondByWorker);
+        (first, firstByWorker, second, secondByWorker);
+        _forward(DisputeLogic.proveEquivocation.selector);
     }
 
     /// @inheritdoc IInferenceEscrow
     function collectDebt(bytes16 jobId) external nonReentrant {
-        DisputeLogic.collectDebt(_state, jobId);
+        (jobId);
+        _forward(DisputeLogic.collectDebt.selector);
+    }
+
+    /// @inheritdoc IInferenceEscrow
+    function disputeKeyOf(
+        address wallet
+    ) external view returns (address key, uint32 sequence, uint8 mostOpen, uint8 open) {
+        DisputeKey storage k = _state.disputeKeys[wallet];
+        return (k.key, k.sequence, k.mostOpen, k.open);
     }
 
     /// @inheritdoc IInferenceEscrow
@@ -797,6 +831,23 @@ contract InferenceEscrow is IInferenceEscrow, Ownable, ReentrancyGuardTransient 
     function compensationOf(bytes16 jobId) external view returns (uint64 granted, uint64 paid, bool toWorker) {
         Compensation storage c = _state.compensations[jobId];
         return (c.granted, c.paid, c.toWorker);
+    }
+
+    /// @dev Hands the call over to a function of DisputeLogic that has the same parameters after the state's slot. They are of fixed
+    ///      size, so what was sent is what it reads; the compiler's own call would check and copy each field twice. Callers list
+    ///      their parameters in a statement without effect, so that they keep their names in the ABI without being unused.
+    function _forward(bytes4 selector) private {
+        address logic = address(DisputeLogic);
+        assembly ("memory-safe") {
+            let data := mload(0x40)
+            mstore(data, selector)
+            mstore(add(data, 4), _state.slot)
+            calldatacopy(add(data, 0x24), 4, sub(calldatasize(), 4))
+            if iszero(delegatecall(gas(), logic, data, add(calldatasize(), 0x20), 0, 0)) {
+                returndatacopy(data, 0, returndatasize())
+                revert(data, returndatasize())
+            }
+        }
     }
 
     // ----------------------------------------------------------------------------------------------- administration

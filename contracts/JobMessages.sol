@@ -21,6 +21,9 @@ library JobMessages {
     bytes32 internal constant AUTHORIZATION_TYPEHASH = keccak256(
         "Authorization(bytes16 jobId,address wallet,uint8 operator,uint16 model,uint32 maxTokens,uint32 maxCredits,bytes32 requestHash,uint40 expiresAt)"
     );
+    bytes32 internal constant DISPUTE_REQUEST_TYPEHASH = keccak256(
+        "DisputeRequest(bytes16 jobId,bytes32 receivedHash,bytes32 workerHash,uint32 maxBond,uint32 keySequence,uint40 expiresAt)"
+    );
     bytes32 internal constant SIGNER_CONSENT_TYPEHASH = keccak256("SignerConsent(uint8 operator,address admin)");
 
     /// @dev Half the order of secp256k1: above it lies each signature's malleable twin.
@@ -64,6 +67,20 @@ library JobMessages {
             calldatacopy(add(data, 0x20), a, 0x100)
             structHash := keccak256(data, 0x120)
         }
+    }
+
+    function hashDisputeRequest(
+        bytes16 jobId,
+        bytes32 receivedHash,
+        bytes32 workerHash,
+        uint32 maxBond,
+        uint32 keySequence,
+        uint40 expiresAt
+    ) internal pure returns (bytes32) {
+        return
+            keccak256(
+                abi.encode(DISPUTE_REQUEST_TYPEHASH, jobId, receivedHash, workerHash, maxBond, keySequence, expiresAt)
+            );
     }
 
     function hashSignerConsent(uint8 operator, address admin) internal pure returns (bytes32) {

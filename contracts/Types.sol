@@ -84,9 +84,10 @@ struct Dispute {
     uint40 openedAt; // 0: none
     uint40 ruleFrom; // no ruling takes effect before; the wallet may join a dispute of the operator until then
     uint32 arbiterSet; // the arbiters who rule on it
-    uint32 bond; // credits the wallet put up, or the operator for a proven job
+    uint8 bond; // credits the wallet put up, or the operator for a proven job: at most 100
     bytes7 workerHash; // beginning of the hash that the worker signed
     bool byOperator;
+    bool byKey; // opened by a signature of the wallet's dispute key
     bool fromProven; // the escrow still holds the money
     bool joined; // the wallet added its own hash to the operator's dispute
     bool conceded; // and that hash is the one that the worker signed
@@ -124,6 +125,14 @@ struct Authorization {
     uint32 maxCredits; // the most the job may cost
     bytes32 requestHash; // SHA-256 of the raw request body
     uint40 expiresAt; // the lock must be mined before this time, Unix seconds
+}
+
+/// @notice A key that may dispute for a wallet, in one slot.
+struct DisputeKey {
+    address key; // zero: none
+    uint32 sequence; // the wallet's event that named it; another one makes each earlier signature void
+    uint8 mostOpen; // disputes that it may have open at a time
+    uint8 open; // disputes by this wallet's keys, earlier ones included, that nobody ended yet
 }
 
 /// @notice A compact ECDSA signature as of EIP-2098; only low-s values are accepted.

@@ -38,6 +38,18 @@ export const authorizationTypes = {
   ],
 } as const;
 
+/** A client's will to dispute one job, signed by its wallet's dispute key. */
+export const disputeRequestTypes = {
+  DisputeRequest: [
+    { name: "jobId", type: "bytes16" },
+    { name: "receivedHash", type: "bytes32" },
+    { name: "workerHash", type: "bytes32" },
+    { name: "maxBond", type: "uint32" },
+    { name: "keySequence", type: "uint32" },
+    { name: "expiresAt", type: "uint40" },
+  ],
+} as const;
+
 /** A gateway key's consent to sign for an operator. */
 export const signerConsentTypes = {
   SignerConsent: [
@@ -75,6 +87,19 @@ export type Authorization = {
   maxTokens: number;
   maxCredits: number;
   requestHash: Hex;
+  expiresAt: number;
+};
+
+/**
+ * What a dispute key signs for one job. `workerHash` is what the worker signed, `maxBond` the most credits that the wallet puts up,
+ * `keySequence` that of the `DisputeKeySet` that named the key (`disputeKeyOf`).
+ */
+export type DisputeRequest = {
+  jobId: Hex;
+  receivedHash: Hex;
+  workerHash: Hex;
+  maxBond: number;
+  keySequence: number;
   expiresAt: number;
 };
 

@@ -73,6 +73,17 @@ interface IInferenceEscrow {
     /// @notice A wallet set the key whose signature each of its locks needs from now on, or none (zero).
     event AuthorizationKeySet(uint32 indexed account, address indexed wallet, address indexed key, uint32 sequence);
 
+    /// @notice A wallet named the key that may dispute for it from now on, or none (zero).
+    /// @param sequence The account's running number of non-job events; each DisputeRequest of this key names it.
+    /// @param mostOpen Disputes that the key may have open at a time.
+    event DisputeKeySet(
+        uint32 indexed account,
+        address indexed wallet,
+        address indexed key,
+        uint32 sequence,
+        uint8 mostOpen
+    );
+
     /// @notice The token refused a payout; the amount waits for its payee and blocks nothing.
     /// @param jobId The job that owed it; zero for the treasury's share of a whole batch.
     /// @param payee Who can have it paid by `claim` or `claimTo`.
@@ -191,7 +202,8 @@ interface IInferenceEscrow {
     /// @param worker Signing key of the disputed worker.
     /// @param receivedHash SHA-256 of what the opener says was received; zero for nothing.
     /// @param workerHash SHA-256 the worker signed.
-    /// @param byOperator Opened by the job's operator; otherwise by the wallet itself.
+    /// @param byOperator Opened by the job's operator; otherwise by the wallet itself, or by its dispute key if DisputeSigned
+    ///        follows.
     /// @param credits Charge in dispute.
     /// @param bond Credits put up by the wallet, or by the operator for a proven job.
     /// @param arbiterSet The arbiters who rule on this dispute, whatever is changed later.
@@ -217,6 +229,10 @@ interface IInferenceEscrow {
 
     /// @notice The wallet added its own hash to its operator's dispute.
     event DisputeJoined(bytes16 indexed jobId, address indexed wallet, bytes32 receivedHash);
+
+    /// @notice The wallet's dispute key signed for this. In the transaction of its JobDisputed or DisputeJoined, after it.
+    /// @param key The key that signed.
+    event DisputeSigned(bytes16 indexed jobId, address indexed key);
 
     /// @notice A dispute ended: by a ruling, by expiry (ruling None) or because the worker of a proven job equivocated.
     /// @param status State of the job after it: Settled or Refunded; Proven when the dispute of a proven job was rejected, which
@@ -394,8 +410,15 @@ interface IInferenceEscrow {
     error Dispute_AlreadyOpened(bytes16 jobId);
     /// @notice The wallet opened the dispute itself, or has joined it.
     error Dispute_AlreadyJoined(bytes16 jobId);
-    /// @notice This account has as many disputes opened by its operator as are allowed at a time.
+    /// @notice This account has as many disputes opened by its operator, or by its dispute keys, as are allowed at a time.
     error Dispute_TooMany(address wallet);
+    /// @notice The signature is not by the wallet's dispute key (zero: it has none, or there is no such job), for this job, these
+    ///         hashes and these terms, or it is of before the wallet last set the key.
+    error Dispute_NotSigned(bytes16 jobId, address key, address recovered);
+    /// @notice The request expires too far ahead.
+    error Dispute_RequestTooLong(uint256 expiresAt, uint256 latest);
+    /// @notice The bond is more than what the key signed for.
+    error Dispute_BondAboveLimit(bytes16 jobId, uint32 bond, uint32 maxBond);
     /// @notice The caller is not the arbitration panel.
     error Dispute_NotThePanel(address caller);
     /// @notice A ruling must be WorkerAtFault, GatewayAtFault or Rejected.
@@ -613,6 +636,28 @@ interface IInferenceEscrow {
     ///         and the operator then keeps its bond whatever the panel rules. The panel may rule from then on.
     function joinDispute(bytes16 jobId, bytes32 receivedHash) external;
 
+    /// @notice From now on `key` may dispute jobs of the caller by its signature (`disputeByKey`), and nothing else; zero ends
+    ///         that. Each call makes what earlier keys signed void.
+    /// @param mostOpen Disputes that it may have open at a time, those of earlier keys included. With 0 it can only join.
+    function setDisputeKey(address key, uint8 mostOpen) external;
+
+    /// @notice Opens a dispute for the wallet of a job, as `openDispute` does, or joins its operator's, as `joinDispute` does, by a
+    ///         signature of the wallet's dispute key. Anyone who has it.
+    /// @dev The bond comes from free credits alone. A limit of the wallet, a freeze or a pause does not stop it.
+    /// @param completion As for `openDispute`; where the call joins, only its job and its hash count.
+    /// @param maxBond Reverts if the bond is higher; with 0 it only joins, or disputes where no bond is due.
+    /// @param expiresAt Reverts when mined at or after this time, which is at most ten minutes ahead.
+    /// @param byKey The dispute key's signature of DisputeRequest{jobId, receivedHash, workerHash, maxBond, keySequence, expiresAt}.
+    ///        `workerHash` is the Completion's, `keySequence` that of the last DisputeKeySet.
+    function disputeByKey(
+        bytes32 receivedHash,
+        Completion calldata completion,
+        Signature calldata byWorker,
+        uint32 maxBond,
+        uint40 expiresAt,
+        Signature calldata byKey
+    ) external;
+
     /// @notice Executes the panel's ruling. Panel only, from `ruleFrom`, before openedAt + arbitration (24 h).
     function rule(bytes16 jobId, Ruling ruling) external;
 
@@ -634,6 +679,11 @@ interface IInferenceEscrow {
     /// @notice Has the treasury pay what it owes for a job, as far as it can and the day's cap allows. Anyone, any time.
     function collectDebt(bytes16 jobId) external;
 
+    /// @notice The key that may dispute for a wallet (zero: none), the sequence of the event that named it, how many disputes it may
+    ///         have open at a time, and how many the wallet's keys have.
+    function disputeKeyOf(
+        address wallet
+    ) external view returns (address key, uint32 sequence, uint8 mostOpen, uint8 open);
     /// @notice The last dispute of a job; openedAt 0 if there was none.
     function disputeOf(bytes16 jobId) external view returns (Dispute memory);
     /// @notice What the treasury was charged for a job and has paid, token units, and whether to its worker instead of its wallet.

@@ -234,6 +234,27 @@ export const inferenceEscrowAbi = [
   "type": "error"
  },
  {
+  "inputs": [
+   {
+    "internalType": "bytes16",
+    "name": "jobId",
+    "type": "bytes16"
+   },
+   {
+    "internalType": "uint32",
+    "name": "bond",
+    "type": "uint32"
+   },
+   {
+    "internalType": "uint32",
+    "name": "maxBond",
+    "type": "uint32"
+   }
+  ],
+  "name": "Dispute_BondAboveLimit",
+  "type": "error"
+ },
+ {
   "inputs": [],
   "name": "Dispute_InvalidRuling",
   "type": "error"
@@ -279,6 +300,27 @@ export const inferenceEscrowAbi = [
  {
   "inputs": [
    {
+    "internalType": "bytes16",
+    "name": "jobId",
+    "type": "bytes16"
+   },
+   {
+    "internalType": "address",
+    "name": "key",
+    "type": "address"
+   },
+   {
+    "internalType": "address",
+    "name": "recovered",
+    "type": "address"
+   }
+  ],
+  "name": "Dispute_NotSigned",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
     "internalType": "address",
     "name": "caller",
     "type": "address"
@@ -306,6 +348,22 @@ export const inferenceEscrowAbi = [
    }
   ],
   "name": "Dispute_NothingPaid",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "uint256",
+    "name": "expiresAt",
+    "type": "uint256"
+   },
+   {
+    "internalType": "uint256",
+    "name": "latest",
+    "type": "uint256"
+   }
+  ],
+  "name": "Dispute_RequestTooLong",
   "type": "error"
  },
  {
@@ -1248,6 +1306,43 @@ export const inferenceEscrowAbi = [
   "inputs": [
    {
     "indexed": true,
+    "internalType": "uint32",
+    "name": "account",
+    "type": "uint32"
+   },
+   {
+    "indexed": true,
+    "internalType": "address",
+    "name": "wallet",
+    "type": "address"
+   },
+   {
+    "indexed": true,
+    "internalType": "address",
+    "name": "key",
+    "type": "address"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint32",
+    "name": "sequence",
+    "type": "uint32"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint8",
+    "name": "mostOpen",
+    "type": "uint8"
+   }
+  ],
+  "name": "DisputeKeySet",
+  "type": "event"
+ },
+ {
+  "anonymous": false,
+  "inputs": [
+   {
+    "indexed": true,
     "internalType": "bytes16",
     "name": "jobId",
     "type": "bytes16"
@@ -1290,6 +1385,25 @@ export const inferenceEscrowAbi = [
    }
   ],
   "name": "DisputeResolved",
+  "type": "event"
+ },
+ {
+  "anonymous": false,
+  "inputs": [
+   {
+    "indexed": true,
+    "internalType": "bytes16",
+    "name": "jobId",
+    "type": "bytes16"
+   },
+   {
+    "indexed": true,
+    "internalType": "address",
+    "name": "key",
+    "type": "address"
+   }
+  ],
+  "name": "DisputeSigned",
   "type": "event"
  },
  {
@@ -2859,6 +2973,139 @@ export const inferenceEscrowAbi = [
  {
   "inputs": [
    {
+    "internalType": "bytes32",
+    "name": "receivedHash",
+    "type": "bytes32"
+   },
+   {
+    "components": [
+     {
+      "internalType": "bytes16",
+      "name": "jobId",
+      "type": "bytes16"
+     },
+     {
+      "internalType": "bytes32",
+      "name": "proofHash",
+      "type": "bytes32"
+     },
+     {
+      "internalType": "uint32",
+      "name": "promptTokens",
+      "type": "uint32"
+     },
+     {
+      "internalType": "uint32",
+      "name": "completionTokens",
+      "type": "uint32"
+     },
+     {
+      "internalType": "uint32",
+      "name": "reasoningTokens",
+      "type": "uint32"
+     },
+     {
+      "internalType": "uint32",
+      "name": "textBytes",
+      "type": "uint32"
+     },
+     {
+      "internalType": "uint40",
+      "name": "completedAt",
+      "type": "uint40"
+     }
+    ],
+    "internalType": "struct Completion",
+    "name": "completion",
+    "type": "tuple"
+   },
+   {
+    "components": [
+     {
+      "internalType": "bytes32",
+      "name": "r",
+      "type": "bytes32"
+     },
+     {
+      "internalType": "bytes32",
+      "name": "vs",
+      "type": "bytes32"
+     }
+    ],
+    "internalType": "struct Signature",
+    "name": "byWorker",
+    "type": "tuple"
+   },
+   {
+    "internalType": "uint32",
+    "name": "maxBond",
+    "type": "uint32"
+   },
+   {
+    "internalType": "uint40",
+    "name": "expiresAt",
+    "type": "uint40"
+   },
+   {
+    "components": [
+     {
+      "internalType": "bytes32",
+      "name": "r",
+      "type": "bytes32"
+     },
+     {
+      "internalType": "bytes32",
+      "name": "vs",
+      "type": "bytes32"
+     }
+    ],
+    "internalType": "struct Signature",
+    "name": "byKey",
+    "type": "tuple"
+   }
+  ],
+  "name": "disputeByKey",
+  "outputs": [],
+  "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "address",
+    "name": "wallet",
+    "type": "address"
+   }
+  ],
+  "name": "disputeKeyOf",
+  "outputs": [
+   {
+    "internalType": "address",
+    "name": "key",
+    "type": "address"
+   },
+   {
+    "internalType": "uint32",
+    "name": "sequence",
+    "type": "uint32"
+   },
+   {
+    "internalType": "uint8",
+    "name": "mostOpen",
+    "type": "uint8"
+   },
+   {
+    "internalType": "uint8",
+    "name": "open",
+    "type": "uint8"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
     "internalType": "bytes16",
     "name": "jobId",
     "type": "bytes16"
@@ -2884,9 +3131,9 @@ export const inferenceEscrowAbi = [
       "type": "uint32"
      },
      {
-      "internalType": "uint32",
+      "internalType": "uint8",
       "name": "bond",
-      "type": "uint32"
+      "type": "uint8"
      },
      {
       "internalType": "bytes7",
@@ -2896,6 +3143,11 @@ export const inferenceEscrowAbi = [
      {
       "internalType": "bool",
       "name": "byOperator",
+      "type": "bool"
+     },
+     {
+      "internalType": "bool",
+      "name": "byKey",
       "type": "bool"
      },
      {
@@ -3745,6 +3997,24 @@ export const inferenceEscrowAbi = [
    }
   ],
   "name": "setCompensationCap",
+  "outputs": [],
+  "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "address",
+    "name": "key",
+    "type": "address"
+   },
+   {
+    "internalType": "uint8",
+    "name": "mostOpen",
+    "type": "uint8"
+   }
+  ],
+  "name": "setDisputeKey",
   "outputs": [],
   "stateMutability": "nonpayable",
   "type": "function"

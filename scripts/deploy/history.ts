@@ -44,10 +44,10 @@ type Stateful = (typeof STATEFUL)[number];
  */
 const EVERYDAY: Partial<Record<Stateful, readonly string[]>> = {
   InferenceEscrow: [
-    ...["Deposited", "Withdrawn", "OperatorChosen", "LimitsSet", "AuthorizationKeySet", "PayoutClaimed"],
-    ...["PayoutDeferred", "ReserveChanged", "OperatorCharged", "Compensated", "BatchItemFailed"],
+    ...["Deposited", "Withdrawn", "OperatorChosen", "LimitsSet", "AuthorizationKeySet", "DisputeKeySet"],
+    ...["PayoutClaimed", "PayoutDeferred", "ReserveChanged", "OperatorCharged", "Compensated", "BatchItemFailed"],
     ...["JobLocked", "JobAuthorized", "JobAcknowledged", "JobProven", "JobSettled", "JobFailed", "JobRefunded"],
-    ...["JobDisputed", "DisputeJoined", "DisputeResolved", "WorkerEquivocated"],
+    ...["JobDisputed", "DisputeJoined", "DisputeSigned", "DisputeResolved", "WorkerEquivocated"],
   ],
   WorkerRegistry: [
     ...["WorkerRegistered", "PayoutSet", "EndpointSet", "HostingSet"],

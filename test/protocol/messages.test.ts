@@ -5,6 +5,7 @@ import { dispatchSchema, outputRequestSchema } from "../../protocol/dispatch.ts"
 import {
   authorizationTypes,
   compactSignature,
+  disputeRequestTypes,
   escrowDomain,
   jobMessageTypes,
   signerConsentTypes,
@@ -38,9 +39,13 @@ describe("job messages", () => {
       "Authorization",
       "Authorization(bytes16 jobId,address wallet,uint8 operator,uint16 model,uint32 maxTokens,uint32 maxCredits,bytes32 requestHash,uint40 expiresAt)",
     ],
+    [
+      "DisputeRequest",
+      "DisputeRequest(bytes16 jobId,bytes32 receivedHash,bytes32 workerHash,uint32 maxBond,uint32 keySequence,uint40 expiresAt)",
+    ],
     ["SignerConsent", "SignerConsent(uint8 operator,address admin)"],
   ] as const)("%s has the type hash of JobMessages.sol", (name, encoded) => {
-    const types = { ...jobMessageTypes, ...authorizationTypes, ...signerConsentTypes };
+    const types = { ...jobMessageTypes, ...authorizationTypes, ...disputeRequestTypes, ...signerConsentTypes };
     const fields = types[name].map((field) => `${field.type} ${field.name}`).join(",");
     expect(keccak256(toHex(`${name}(${fields})`))).toBe(keccak256(toHex(encoded)));
   });

@@ -18,9 +18,10 @@ const repeated = (digit: number): Address => `0x${String(digit).repeat(40)}`;
 const gateway = privateKeyToAccount(keccak256(toBytes("gateway of the test vectors")));
 const worker = privateKeyToAccount(keccak256(toBytes("worker of the test vectors")));
 const key = privateKeyToAccount(keccak256(toBytes("authorization key of the test vectors")));
+const disputeKey = privateKeyToAccount(keccak256(toBytes("dispute key of the test vectors")));
 const escrow = escrowDomain(31_337, repeated(1));
 const registry = registryDomain(31_337, repeated(2));
-const signers = { gateway, worker, "authorization key": key };
+const signers = { gateway, worker, "authorization key": key, "dispute key": disputeKey };
 const domains = { escrow, registry };
 /** Each type of message that the package exports. */
 const types: Record<string, readonly { name: string; type: string }[]> = Object.assign(

@@ -1,6 +1,7 @@
 /** Pause, stopped operators, a freeze, a key and another choice stop what comes in; every way out, and every job under way, goes on. */
 import { expect } from "chai";
 import { DAY, ethers, nextBlockAt, now } from "../support/chain.ts";
+import { nameDisputeKey, sendDisputeByKey } from "../support/dispute-keys.ts";
 import {
   disputedJob,
   disputedProvenJob,
@@ -66,6 +67,7 @@ describe("A hostile guardian and a wallet that froze its spending", () => {
     exit("setLimits", nothing, (w) => w.escrow.connect(w.client).setLimits(true, 0, true)),
     exit("chooseOperator", nothing, (w) => w.escrow.connect(w.client).chooseOperator(0)),
     exit("setAuthorizationKey", nothing, (w) => w.escrow.connect(w.client).setAuthorizationKey(w.stranger)),
+    exit("setDisputeKey", nothing, (w) => w.escrow.connect(w.client).setDisputeKey(w.stranger, 1)),
     exit("rotateSigners", nothing, (w) =>
       w.escrow.connect(w.operatorAdmin).rotateSigners(OPERATOR, [], [], [w.gateway]),
     ),
@@ -92,6 +94,14 @@ describe("A hostile guardian and a wallet that froze its spending", () => {
     exit("openDispute by the gateway", settledJob, sendDispute),
     exit("openDispute by the wallet", provenJob, (w, job) => sendDispute(w, job, { by: w.client })),
     exit("joinDispute", disputedJob, (w, job) => sendJoin(w, job)),
+    exit(
+      "disputeByKey",
+      async (world) => {
+        await nameDisputeKey(world);
+        return await settledJob(world);
+      },
+      (w, job) => sendDisputeByKey(w, job),
+    ),
     exit("vote and rule", disputedJob, (w, job) => sendRuling(w, job, Ruling.WorkerAtFault)),
     exit("expire of a settled job's dispute, however late", disputedJob, (w, job) =>
       afterwards(job.openedAt + 1_000 * DAY, () => w.escrow.connect(w.stranger).expire(job.id)),

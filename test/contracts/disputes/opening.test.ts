@@ -68,6 +68,7 @@ for (const { from, enter, free, escrowed, operatorBond, counted } of origins) {
         bond: BigInt(operatorBond),
         workerHash: PROOF_HASH.slice(0, 16),
         byOperator: true,
+        byKey: false,
         fromProven: from === "Proven",
         joined: false,
         conceded: false,

@@ -1,6 +1,7 @@
 /** Gas of calls that are each sent alone. */
 import { AUTHORIZATION_KEY } from "../support/authorizations.ts";
 import { nextBlockAt } from "../support/chain.ts";
+import { nameDisputeKey, sendDisputeByKey } from "../support/dispute-keys.ts";
 import {
   disputedJob,
   disputedProvenJob,
@@ -46,6 +47,7 @@ export async function gasOfOperations(world: World): Promise<Record<string, numb
   gas["chooseOperator"] = await gasOf(escrow.connect(stranger).chooseOperator(OTHER_OPERATOR));
   const key = AUTHORIZATION_KEY.address;
   gas["setAuthorizationKey, first"] = await gasOf(escrow.connect(stranger).setAuthorizationKey(key));
+  gas["setDisputeKey, first"] = await gasOf(escrow.connect(stranger).setDisputeKey(key, 8));
   const [added, removed] = [[stranger.address], [world.secondGateway.address]];
   const consents = [await consent(world, stranger, OPERATOR, operatorAdmin.address)];
   const rotating = escrow.connect(operatorAdmin).rotateSigners(OPERATOR, added, consents, removed);
@@ -84,6 +86,9 @@ export async function gasOfDisputes(world: World): Promise<Record<string, number
   gas["openDispute by the operator, proven job"] = await gasOf(sendDispute(world, await provenJob(world)));
   const byWallet = { by: world.client };
   gas["openDispute by the wallet"] = await gasOf(sendDispute(world, await settledJob(world), byWallet));
+  await nameDisputeKey(world);
+  gas["disputeByKey"] = await gasOf(sendDisputeByKey(world, await settledJob(world)));
+  gas["disputeByKey that joins"] = await gasOf(sendDisputeByKey(world, await disputedJob(world)));
   gas["joinDispute"] = await gasOf(sendJoin(world, await disputedJob(world)));
   // All jobs come before the first slash, which leaves the worker without the stake that a job needs.
   const [voted, silent, equivocated] = [await disputedJob(world), await disputedJob(world), await settledJob(world)];

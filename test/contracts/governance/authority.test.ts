@@ -40,6 +40,7 @@ const FUNCTIONS: Record<"escrow" | "catalog" | "registry" | "treasury" | "panel"
     chooseOperator: "anyone",
     setLimits: "anyone",
     setAuthorizationKey: "anyone",
+    setDisputeKey: "anyone",
     joinDispute: OWN,
     // The operator's admin.
     rotateSigners: OWN,
@@ -60,6 +61,7 @@ const FUNCTIONS: Record<"escrow" | "catalog" | "registry" | "treasury" | "panel"
     acknowledge: OWN,
     submitProof: OWN,
     proveEquivocation: OWN,
+    disputeByKey: OWN,
     // A signer of the job's operator, or of the wallet's, or the wallet.
     lock: OWN,
     lockAuthorized: OWN,

@@ -39,14 +39,19 @@ contract LifeTest {
     /// The same actions in a fixed order: shows that the handlers reach every one of them, and every way a job can end.
     // solhint-disable-next-line function-max-lines
     function test_everyActionAndEveryEndIsReached() external {
-        for (uint256 i = 0; i < 4_000; ++i) _step(uint256(keccak256(abi.encode("life", i))));
+        for (uint256 i = 0; i < 6_000; ++i) _step(uint256(keccak256(abi.encode("life", i))));
         _life.checkAllJobs();
-        string[64] memory all = [
+        string[69] memory all = [
             "deposit",
             "withdraw",
             "operator",
             "limits",
             "authorization key",
+            "dispute key",
+            "settled, by key",
+            "proven, by key",
+            "joined by key",
+            "by key refused",
             "reserve funded",
             "reserve announced",
             "reserve withdrawn",
@@ -118,7 +123,7 @@ contract LifeTest {
 
     function _step(uint256 seed) private {
         (uint256 a, uint256 b, uint256 c) = (seed >> 8, seed >> 72, seed >> 136);
-        uint256 action = seed % 28;
+        uint256 action = seed % 31;
         if (action < 7) _life.serve(a, b);
         else if (action < 10) _life.settle(a, b);
         else if (action == 10) _life.deposit(a, b, c);
@@ -138,6 +143,8 @@ contract LifeTest {
         else if (action == 24) _life.complete(a, b, c, a);
         else if (action == 25) _life.setAuthorizationKey(a, b % 4 == 0);
         else if (action == 26) _life.earn(a, b);
+        else if (action == 27) _life.setDisputeKey(a, b, c);
+        else if (action < 30) _life.disputeByKey(a, b, c);
         else if (b % 4 < 2) {
             _life.startUnbonding(a);
             if (b % 4 == 0) _life.withdrawStake(a);

@@ -145,6 +145,29 @@ abstract contract Protocol {
         return signed(key, keccak256(abi.encode(JobMessages.AUTHORIZATION_TYPEHASH, a)));
     }
 
+    /// @dev A request of a dispute key, good for `seconds_`.
+    function signDisputeRequest(
+        uint256 key,
+        Completion memory completion,
+        bytes32 receivedHash,
+        uint32 maxBond,
+        uint32 keySequence,
+        uint40 seconds_
+    ) internal view returns (Signature memory) {
+        return
+            signed(
+                key,
+                JobMessages.hashDisputeRequest(
+                    completion.jobId,
+                    receivedHash,
+                    completion.proofHash,
+                    maxBond,
+                    keySequence,
+                    uint40(block.timestamp) + seconds_
+                )
+            );
+    }
+
     /// @dev A message of the escrow.
     function signed(uint256 key, bytes32 structHash) internal view returns (Signature memory) {
         return _signed(key, escrow.domainSeparator(), structHash);

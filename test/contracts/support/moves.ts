@@ -1,5 +1,6 @@
 /** Every call that could move a job, and what it does from every state. */
 import { actingAs, now } from "./chain.ts";
+import { nameDisputeKey, sendDisputeByKey } from "./dispute-keys.ts";
 import { Ruling, sendDispute, sendEquivocation, sendJoin, sendVote } from "./disputes.ts";
 import { type Job, sendAcknowledge, sendComplete, sendFinalize, sendLock, sendProof } from "./jobs.ts";
 import { STATES, type State, type Status } from "./states.ts";
@@ -176,6 +177,20 @@ export const MOVES: readonly Move[] = [
     name: "openDispute by its wallet",
     send: (world, job) => sendDispute(world, job, { by: world.client }),
     from: from(WRONG, {
+      ...disputable,
+      ...joinable,
+      "Settled, its worker equivocated": "Disputed",
+      "Settled, its dispute after an equivocation rejected": "Dispute_AlreadyOpened",
+    }),
+  },
+  {
+    name: "disputeByKey",
+    send: async (world, job) => {
+      await nameDisputeKey(world);
+      return await sendDisputeByKey(world, job);
+    },
+    from: from(WRONG, {
+      None: "Dispute_NotSigned",
       ...disputable,
       ...joinable,
       "Settled, its worker equivocated": "Disputed",

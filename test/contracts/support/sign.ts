@@ -9,6 +9,8 @@ import {
   authorizationTypes,
   type Completion,
   compactSignature,
+  type DisputeRequest,
+  disputeRequestTypes,
   escrowDomain,
   jobMessageTypes,
 } from "../../../protocol/messages.ts";
@@ -44,18 +46,24 @@ export async function signAssignment(
   return compactSignature((await gateway.signTypedData(domain, types, message)) as Hex);
 }
 
-type Messages = { Acknowledgement: Acknowledgement; Completion: Completion; Authorization: Authorization };
+type Messages = {
+  Acknowledgement: Acknowledgement;
+  Completion: Completion;
+  Authorization: Authorization;
+  DisputeRequest: DisputeRequest;
+};
 
 const signer =
   <T extends keyof Messages>(primaryType: T) =>
   async (escrow: Escrow, key: PrivateKeyAccount, message: Messages[T]): Promise<Signature> => {
-    const types = { ...jobMessageTypes, ...authorizationTypes };
+    const types = { ...jobMessageTypes, ...authorizationTypes, ...disputeRequestTypes };
     const typed = { domain: await domainOf(escrow), types, primaryType, message };
     return compactSignature(await key.signTypedData(typed as Parameters<typeof key.signTypedData>[0]));
   };
 export const signAcknowledgement = signer("Acknowledgement");
 export const signCompletion = signer("Completion");
 export const signAuthorization = signer("Authorization");
+export const signDisputeRequest = signer("DisputeRequest");
 
 async function domainOf(escrow: Escrow) {
   return escrowDomain(CHAIN_ID, getAddress(await escrow.getAddress()));

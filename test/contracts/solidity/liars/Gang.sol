@@ -39,6 +39,9 @@ abstract contract Gang is Protocol {
     uint256 internal constant CAP = 400;
     uint256 private constant AUTHORIZATION_KEY = 0xA07;
     uint256 private constant FIRST_WORKER_KEY = 0xB0B0;
+    /// @dev The dispute key of all who are not of the gang, which has stolen it.
+    uint256 private constant STOLEN_KEY = 0xD15;
+    uint8 internal constant MOST_OPEN = 2;
     /// @dev Comes and goes as a signer of operator 1.
     uint256 private constant SPARE_KEY = 0xA11D0;
     /// @dev The gang's calls are about this many of the latest jobs, and use this many of the latest authorizations.
@@ -78,6 +81,10 @@ abstract contract Gang is Protocol {
             VM.prank(wallet);
             escrow.deposit(uint40(CREDITS), [3, 0, 1, 1, 1, 2][i]);
         }
+        for (uint160 i = 0; i < 4; ++i) {
+            VM.prank(address(0x1000 + i));
+            escrow.setDisputeKey(VM.addr(STOLEN_KEY), MOST_OPEN);
+        }
         VM.prank(CAREFUL);
         escrow.setAuthorizationKey(VM.addr(AUTHORIZATION_KEY));
         VM.prank(LIMITED);
@@ -109,7 +116,7 @@ abstract contract Gang is Protocol {
 
     /// @dev A call of one of the gang's, and whose.
     function _plot(uint256 seed) internal returns (address sender, bytes memory call) {
-        uint256 kind = (seed >> 8) % 40;
+        uint256 kind = (seed >> 8) % 45;
         uint256 r = uint256(keccak256(abi.encode(seed)));
         if (kind < 4) return _plainLock(r);
         if (kind < 7) return (_gateway(r), _lockAuthorized(r));
@@ -134,11 +141,12 @@ abstract contract Gang is Protocol {
         if (kind == 28) return (sender, abi.encodeCall(escrow.fail, (id, FailureReason(r % 5))));
         if (kind == 29) return (_later(sender, id, r), abi.encodeCall(escrow.refund, (id)));
         if (kind < 34) return (kind < 32 ? sender : _clientOf(id), _openDispute(id, r));
-        if (kind == 34) return (_clientOf(id), abi.encodeCall(escrow.joinDispute, (id, bytes32(r))));
+        if (kind == 34 || kind == 43) return (_clientOf(id), abi.encodeCall(escrow.joinDispute, (id, bytes32(r))));
         if (kind == 35) return (_later(sender, id, r), abi.encodeCall(escrow.expire, (id)));
         if (kind < 38) return (sender, _proveEquivocation(id, r));
-        if (kind == 38) return (sender, abi.encodeCall(escrow.collectDebt, (_indebted(id))));
-        return (sender, abi.encodeCall(escrow.rule, (id, Ruling(r % 4))));
+        if (kind == 38 || kind == 44) return (sender, abi.encodeCall(escrow.collectDebt, (_indebted(id))));
+        if (kind == 39) return (sender, abi.encodeCall(escrow.rule, (id, Ruling(r % 4))));
+        return (sender, _disputeByKey(id, r));
     }
 
     /// @dev States (bits) from which the call is possible, or some of them.
@@ -148,6 +156,7 @@ abstract contract Gang is Protocol {
         if (kind < 26) return ACKNOWLEDGED;
         if (kind < 28) return PROVEN;
         if (kind < 34) return r % 2 == 0 ? PROVEN : SETTLED;
+        if (kind > 39 && kind < 43) return r % 4 == 0 ? DISPUTED : SETTLED | PROVEN;
         if (kind == 36 || kind == 37) return r % 2 == 0 ? ACKNOWLEDGED | PROVEN : SETTLED | DISPUTED;
         return DISPUTED;
     }
@@ -318,6 +327,17 @@ abstract contract Gang is Protocol {
     function _openDispute(bytes16 id, uint256 r) private view returns (bytes memory) {
         Completion memory completion = _completion(id, r);
         return abi.encodeCall(escrow.openDispute, (bytes32(r), completion, _byWorker(completion, r)));
+    }
+
+    /// @dev For whoever's job it is, at the highest bond; of the hash that the worker signed, at times.
+    function _disputeByKey(bytes16 id, uint256 r) private view returns (bytes memory) {
+        Completion memory completion = _completion(id, r);
+        bytes32 hash = (r >> 8) % 4 == 0 ? completion.proofHash : bytes32(r);
+        (, uint32 sequence, , ) = escrow.disputeKeyOf(escrow.walletOf(escrow.jobOf(id).account));
+        Signature memory byKey = signDisputeRequest(STOLEN_KEY, completion, hash, type(uint32).max, sequence, 600);
+        uint40 expiresAt = uint40(block.timestamp) + 600;
+        Signature memory byWorker = _byWorker(completion, r);
+        return abi.encodeCall(escrow.disputeByKey, (hash, completion, byWorker, type(uint32).max, expiresAt, byKey));
     }
 
     function _proveEquivocation(bytes16 id, uint256 r) private view returns (bytes memory) {

@@ -82,12 +82,22 @@ contract Liars is Gang {
         require(jobsOf[ELSEWHERE] == 0 && jobsOf[UNDECIDED] == 0, "nor did anybody lock for them");
     }
 
+    /// @dev The stolen dispute key can lose it a bond for each of these jobs: as much again.
     function checkWhoSignsLosesAtMostWhatItSigned() external view {
-        _hasLost(CAREFUL, _signed);
+        _hasLost(CAREFUL, 2 * _signed);
     }
 
+    function checkAStolenDisputeKeyHasAtMostItsBoundOpen() external view {
+        for (uint160 i = 0; i < 4; ++i) {
+            address wallet = address(0x1000 + i);
+            (, , , uint8 open) = escrow.disputeKeyOf(wallet);
+            require(open <= MOST_OPEN && (open == 0 || jobsOf[wallet] != 0), "more disputes than its wallet allowed");
+        }
+    }
+
+    /// @dev And its bonds, as above.
     function checkWhoSetADailyLimitLosesAtMostThatADay() external view {
-        _hasLost(LIMITED, DAILY_LIMIT * (block.timestamp / 1 days - START / 1 days + 1));
+        _hasLost(LIMITED, 2 * DAILY_LIMIT * (block.timestamp / 1 days - START / 1 days + 1));
     }
 
     function checkTheTreasuryPaysAtMostItsCapADay() external view {

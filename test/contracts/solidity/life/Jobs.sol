@@ -260,13 +260,73 @@ abstract contract DisputeHandler is JobHandler {
         if (dispute.afterEquivocation) done["dispute after equivocation"] += 1;
     }
 
+    /// @notice A request of one of the keys, of a naming that counts or one before or after it, brought by a stranger: opens or joins.
+    function disputeByKey(uint256 which, uint256 signer, uint256 how) public {
+        bytes16 jobId = _jobIn(which, how % 3 == 0 ? DISPUTED : SETTLED | PROVEN);
+        if (jobId == 0) return;
+        JobGhost storage job = ghosts[jobId];
+        Wallet storage wallet = wallets[job.wallet];
+        Completion memory completion = job.completion;
+        bytes32 hash = how % 5 == 0 ? completion.proofHash : ~completion.proofHash;
+        uint256 key = signer % 4 == 0 || wallet.disputeKey == 0 ? FIRST_DISPUTE_KEY + (signer % 3) : wallet.disputeKey;
+        uint256 sequence = wallet.keySequence + (signer % 8 == 1 ? 1 : 0);
+        uint256 maxBond = how % 7 == 0 ? how % BOND : BOND;
+        uint256 time = how % 11 == 0 ? 601 : signer % 601;
+        bool signed_ = key == wallet.disputeKey && sequence == wallet.keySequence && time != 0 && time <= 600;
+        DisputeGhost memory dispute = _newDispute(job, false);
+        dispute.byKey = true;
+        bool joins = job.status == JobStatus.Disputed;
+        bool allowed =
+            signed_ &&
+                (
+                    joins
+                        ? _mayJoin(job)
+                        : hash != completion.proofHash && dispute.bond <= maxBond && _mayOpen(job, dispute)
+                );
+        require(
+            _sendByKey(job, key, hash, [maxBond, sequence, time]) == allowed,
+            "by key: an illegal one, or a legal not"
+        );
+        if (!allowed) {
+            done["by key refused"] += 1;
+            return;
+        }
+        touched = jobId;
+        if (joins) {
+            (job.dispute.joined, job.dispute.ruleFrom) = (true, block.timestamp);
+            job.dispute.conceded = hash == completion.proofHash;
+            done["joined by key"] += 1;
+            return;
+        }
+        _opened(job, dispute);
+        done[dispute.fromProven ? "proven, by key" : "settled, by key"] += 1;
+    }
+
+    function _sendByKey(
+        JobGhost storage job,
+        uint256 key,
+        bytes32 hash,
+        uint256[3] memory terms
+    ) private returns (bool ok) {
+        Completion memory completion = job.completion;
+        (uint32 maxBond, uint32 sequence, uint40 time) = (uint32(terms[0]), uint32(terms[1]), uint40(terms[2]));
+        Signature memory byKey = signDisputeRequest(key, completion, hash, maxBond, sequence, time);
+        Signature memory byWorker;
+        if (!job.proven) byWorker = signCompletion(FIRST_WORKER_KEY + job.worker - 1, completion);
+        uint40 expiresAt = uint40(block.timestamp) + time;
+        VM.prank(STRANGER);
+        (ok, ) = address(escrow).call(
+            abi.encodeCall(escrow.disputeByKey, (hash, completion, byWorker, maxBond, expiresAt, byKey))
+        );
+    }
+
     /// @notice The wallet's own hash, in the operator's dispute: once, and before the panel may rule. By the call that opens one,
     ///         too, which the operator's may have overtaken; with the worker's hash the operator's bond is safe.
     function joinDispute(uint256 which, uint256 how) public {
         bytes16 jobId = _jobIn(which, DISPUTED);
         if (jobId == 0) return;
         JobGhost storage job = ghosts[jobId];
-        bool allowed = job.dispute.byOperator && !job.dispute.joined && block.timestamp < job.dispute.ruleFrom;
+        bool allowed = _mayJoin(job);
         bool concedes = how % 3 == 0;
         Completion memory completion = job.completion;
         bytes32 hash = concedes ? completion.proofHash : keccak256("mine");
@@ -390,12 +450,21 @@ abstract contract DisputeHandler is JobHandler {
         dispute.bond = free ? 0 : _least(charge, BOND);
     }
 
+    function _mayJoin(JobGhost storage job) private view returns (bool) {
+        return job.dispute.byOperator && !job.dispute.joined && block.timestamp < job.dispute.ruleFrom;
+    }
+
     function _mayOpen(JobGhost storage job, DisputeGhost memory dispute) private view returns (bool) {
         Wallet storage wallet = wallets[job.wallet];
         if (block.timestamp >= job.due) return false;
         if (!dispute.byOperator) {
             uint256 missing = _above(dispute.bond, wallet.free);
-            if (held[job.wallet] < missing * 10_000) return false;
+            // A key never buys a bond.
+            if (
+                dispute.byKey
+                    ? missing != 0 || wallet.openByKey >= wallet.mostOpen
+                    : held[job.wallet] < missing * 10_000
+            ) return false;
             return job.dispute.count == 0 || (dispute.afterEquivocation && !job.dispute.afterEquivocation);
         }
         if (dispute.afterEquivocation || job.dispute.count != 0) return false;
@@ -412,6 +481,7 @@ abstract contract DisputeHandler is JobHandler {
             held[job.wallet] -= missing * 10_000;
             wallet.free = wallet.free + missing - dispute.bond;
             wallet.escrowed += dispute.bond;
+            if (dispute.byKey) wallet.openByKey += 1;
         } else if (dispute.fromProven) {
             operators[job.operator].reserve -= dispute.bond;
             operators[job.operator].held += dispute.bond;
@@ -449,6 +519,7 @@ abstract contract DisputeHandler is JobHandler {
         bool rejected = ruling == Ruling.Rejected;
         dispute.ruling = ruling;
         if (dispute.byOperator && !dispute.fromProven) wallet.openDisputes -= 1;
+        if (dispute.byKey) wallet.openByKey -= 1;
         if (dispute.byOperator) {
             operators[job.operator].held -= dispute.bond;
             if (rejected && !dispute.conceded) _paid(payoutAt(job.worker - 1), dispute.bond * 10_000);

@@ -14,6 +14,10 @@ abstract contract Ghost is Protocol {
         uint256 free;
         uint256 escrowed;
         uint256 openDisputes;
+        uint256 openByKey;
+        uint256 disputeKey; // 0 for none
+        uint256 mostOpen;
+        uint256 keySequence;
         uint256 operator; // chosen; 0 for none
         bool authorized; // its locks need a signature of AUTHORIZATION_KEY
         bool limited;
@@ -73,6 +77,7 @@ abstract contract Ghost is Protocol {
     struct DisputeGhost {
         uint256 count; // how many the job had
         bool byOperator;
+        bool byKey;
         bool joined;
         bool conceded; // with the hash that the worker signed
         bool afterEquivocation;
@@ -87,6 +92,8 @@ abstract contract Ghost is Protocol {
     uint256 internal constant WORKERS = 3;
     uint256 internal constant FIRST_WORKER_KEY = 0xB0B0;
     uint256 internal constant AUTHORIZATION_KEY = 0xA07;
+    /// @dev The first of three that wallets name, several of them the same one at times.
+    uint256 internal constant FIRST_DISPUTE_KEY = 0xD15;
     address internal constant STRANGER = address(0x57);
 
     mapping(address wallet => Wallet) internal wallets;
@@ -331,6 +338,18 @@ abstract contract LedgerHandler is Ghost {
         escrow.setAuthorizationKey(key);
         wallets[wallet].authorized = on;
         done["authorization key"] += 1;
+    }
+
+    /// @notice One of three keys, another one or none; the wallet's number of events says which naming counts.
+    function setDisputeKey(uint256 who, uint256 which, uint256 mostOpen) public {
+        address wallet = walletAt(who);
+        Wallet storage ghost = wallets[wallet];
+        ghost.disputeKey = which % 4 == 3 ? 0 : FIRST_DISPUTE_KEY + (which % 4);
+        ghost.mostOpen = ghost.disputeKey == 0 ? 0 : mostOpen % 4;
+        VM.prank(wallet);
+        escrow.setDisputeKey(ghost.disputeKey == 0 ? address(0) : VM.addr(ghost.disputeKey), uint8(mostOpen % 4));
+        ghost.keySequence = escrow.accountOf(wallet).sequence;
+        done["dispute key"] += 1;
     }
 
     /// @notice Tokens of a wallet's own, of which it can buy a bond.

@@ -52,6 +52,7 @@ abstract contract LifeHandler is DisputeHandler {
             if (depth % 8 == 7) openDispute(0, depth % 16 < 8);
         }
         if (depth % 4 == 3 && depth % 3 == 0) joinDispute(0, seed >> 24);
+        if (depth % 4 == 3 && depth % 3 == 1) disputeByKey(0, seed >> 24, (seed >> 128) * 3);
     }
 
     /// @notice A dispute ends: by two votes, by nobody's, or by the worker's two Completions, after which the wallet disputes.
@@ -238,6 +239,9 @@ abstract contract Checks is LifeHandler {
             require(account.free == ghost.free, "no balance moves but by its wallet's calls and jobs");
             require(account.escrowed == ghost.escrowed, "escrow is the open jobs and bonds of its wallet");
             require(account.openDisputes == ghost.openDisputes, "open disputes are counted");
+            (address key, , uint8 mostOpen, uint8 open) = escrow.disputeKeyOf(wallet);
+            require(key == (ghost.disputeKey == 0 ? address(0) : VM.addr(ghost.disputeKey)), "the key is the wallet's");
+            require(mostOpen == ghost.mostOpen && open == ghost.openByKey, "so are the disputes of its keys");
             require(account.operator == ghost.operator, "the operator is the wallet's choice");
             uint256 flags = (ghost.frozen ? 1 : 0) | (ghost.limited ? 2 : 0) | (ghost.authorized ? 4 : 0);
             require(account.flags == flags && account.dailyLimit == ghost.limit, "so are its switches");
