@@ -103,6 +103,8 @@ export const dispute = onchainTable("dispute", (t) => ({
   number: t.integer().notNull(),
   /** Opened by the job's operator; otherwise by the wallet itself. */
   byOperator: t.boolean().notNull(),
+  /** The wallet's dispute key, if it signed for the opening, or for the join of its operator's dispute. */
+  signedBy: t.hex(),
   /** Opened before the charge, while the escrow still held the money. */
   fromProven: t.boolean().notNull(),
   /** Opened by the wallet because its worker had equivocated, without a bond. */
@@ -189,6 +191,8 @@ export const account = onchainTable("account", (t) => ({
   operator: t.integer(),
   /** Each lock needs this key's signature; null for none. */
   authorizationKey: t.hex(),
+  /** May dispute for it by signature; null for none. */
+  disputeKey: t.hex(),
   /** Credits a UTC day that the operator may lock; null without a limit. */
   dailyLimit: t.int8({ mode: "number" }),
   /** All locks are refused. */

@@ -16,7 +16,14 @@ import { type AnyEvent, type EscrowEvent, eventsOf, isBefore, isEvent, sameAddre
 import { payoutsAfter } from "./payouts.ts";
 
 /** A wallet's own events; they have a sequence without a gap. */
-export const ACCOUNT_EVENTS = ["Deposited", "Withdrawn", "OperatorChosen", "LimitsSet", "AuthorizationKeySet"] as const;
+export const ACCOUNT_EVENTS = [
+  "Deposited",
+  "Withdrawn",
+  "OperatorChosen",
+  "LimitsSet",
+  "AuthorizationKeySet",
+  "DisputeKeySet",
+] as const;
 /** Events of its jobs that change its account. */
 export const JOB_BALANCE_EVENTS = [
   "JobLocked",

@@ -20,6 +20,8 @@ import {
   type Authorization,
   authorizationTypes,
   type Completion,
+  type DisputeRequest,
+  disputeRequestTypes,
   escrowDomain,
   jobMessageTypes,
 } from "../protocol/messages.ts";
@@ -102,12 +104,13 @@ type Messages = {
   Acknowledgement: Acknowledgement;
   Completion: Completion;
   Authorization: Authorization;
+  DisputeRequest: DisputeRequest;
   Delivery: Delivery;
 };
 /** A compact signature (EIP-2098). */
 export type CompactSignature = { r: Hex; vs: Hex };
 
-const TYPES = { ...jobMessageTypes, ...authorizationTypes, ...deliveryTypes };
+const TYPES = { ...jobMessageTypes, ...authorizationTypes, ...disputeRequestTypes, ...deliveryTypes };
 /** Half the order of secp256k1: the contract refuses a signature above it. */
 const HALF_ORDER = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
 

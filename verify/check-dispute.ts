@@ -1,20 +1,26 @@
 /** Disputes and equivocation: who opened what, who ruled, and what followed. */
 
-import { type Address, decodeFunctionData, isAddressEqual } from "viem";
+import { type Address, decodeFunctionData, isAddressEqual, zeroAddress } from "viem";
 import { arbitrationPanelAbi } from "../protocol/generated/abi.ts";
 import { ChainStatus, Ruling } from "../protocol/job-status.ts";
 import { proofDigest } from "../protocol/messages.ts";
 import { callerOf, deliveryIn, isSigner, jobCalls, signerOf } from "./calls.ts";
 import { checkCompensations, checkSlash, disputedCredits } from "./check-compensation.ts";
+import { ownEvents } from "./check-lock.ts";
 import { type Checks, wrongFields } from "./checks.ts";
 import { isBefore } from "./events.ts";
 import { type DisputeStory, type Job, rulingOf, transitionsOf } from "./story.ts";
+import { disputeKey } from "./terms.ts";
+
+/** Longest time that a DisputeRequest can be signed ahead, seconds (`DisputeLogic`). */
+const REQUEST_SPAN = 600;
 
 export async function checkDispute(checks: Checks, job: Job): Promise<void> {
   for (const dispute of job.story.disputes) {
     checkOpening(checks, job, dispute);
     await checkDelivery(checks, job, dispute);
     checkJoin(checks, job, dispute);
+    await checkKey(checks, job, dispute);
     checkVotes(checks, job, dispute);
     if (dispute.resolved !== null) checkRuling(checks, job, dispute, dispute.resolved);
   }
@@ -46,7 +52,7 @@ function dueAt(job: Job, dispute: DisputeStory): number {
 
 function checkOpening(checks: Checks, job: Job, dispute: DisputeStory): void {
   const { story, timeOf, windows, terms } = job;
-  const { opened, fromProven } = dispute;
+  const { opened, signed, fromProven } = dispute;
   const { receivedHash, byOperator } = opened.args;
   const { wallet } = story.locked.args;
   const subject = fromProven ? story.proven : story.settled;
@@ -72,13 +78,15 @@ function checkOpening(checks: Checks, job: Job, dispute: DisputeStory): void {
       ? "the job was disputed twice, and its worker did not equivocate before"
       : `it was opened at ${time}, but the job could be disputed before ${due} only`,
   );
-  const sender = byOperator ? job.transactions.get(opened.tx)?.from : (callerOf(job, opened.tx) ?? wallet);
+  // What the wallet's dispute key signed, anyone brings.
+  const caller = signed === null ? callerOf(job, opened.tx) : null;
+  const sender = byOperator ? job.transactions.get(opened.tx)?.from : (caller ?? wallet);
   const isParty = (address: Address) =>
     byOperator ? terms.isInOffice(address, story.word.operator, opened) && !convicted : isAddressEqual(address, wallet);
   checks.add(
     "dispute.party",
     sender !== undefined && isParty(sender),
-    byOperator ? "the job's operator opened it" : "the wallet itself opened it",
+    byOperator ? "the job's operator opened it" : `the wallet ${signed === null ? "itself" : "by its key"} opened it`,
     `JobDisputed.byOperator is ${byOperator}, but ${sender ?? "an unknown sender"} opened it`,
   );
   const credits = disputedCredits(story, fromProven);
@@ -113,7 +121,7 @@ async function checkDelivery(checks: Checks, job: Job, { opened }: DisputeStory)
 
 /** The wallet's own hash beside its operator's. */
 function checkJoin(checks: Checks, job: Job, dispute: DisputeStory): void {
-  const { opened, joined } = dispute;
+  const { opened, joined, signed } = dispute;
   if (joined === null) return;
   const [call] = jobCalls(job, joined.tx, "joinDispute");
   const { wallet } = job.story.locked.args;
@@ -123,9 +131,32 @@ function checkJoin(checks: Checks, job: Job, dispute: DisputeStory): void {
   const { ruleFrom: due } = opened.args;
   if (time >= due) wrong.push(`the wallet joined at ${time}, allowed was before ${due}`);
   if (!opened.args.byOperator) wrong.push("the wallet had opened the dispute itself");
-  const caller = callerOf(job, joined.tx);
+  const caller = signed === null ? callerOf(job, joined.tx) : null;
   if (caller !== null && !isAddressEqual(caller, wallet)) wrong.push(`${caller} joined, who is not the wallet`);
   checks.note("dispute.join", wrong, `the wallet says it received ${receivedHash}`);
+}
+
+/** What a wallet's dispute key signed: it was the wallet's last one, and allowed this. */
+async function checkKey(checks: Checks, job: Job, { opened, joined, signed }: DisputeStory): Promise<void> {
+  if (signed === null) return;
+  const did = joined ?? opened;
+  const named = disputeKey(ownEvents(job), signed);
+  const wrong = wrongFields("DisputeSigned", signed.args, { key: named?.key ?? zeroAddress });
+  if (signed.tx !== did.tx) wrong.push(`DisputeSigned is not in the transaction of ${did.name}`);
+  const [call] = jobCalls(job, signed.tx, "disputeByKey");
+  if (named !== null && call !== undefined) {
+    const [receivedHash, { jobId, proofHash: workerHash }, , maxBond, expiresAt, byKey] = call.args;
+    wrong.push(...wrongFields(did.name, did.args, { receivedHash }));
+    const time = job.timeOf(signed.block);
+    const request = { jobId, receivedHash, workerHash, maxBond, keySequence: named.sequence, expiresAt };
+    const signer = await signerOf(job, "DisputeRequest", request, byKey);
+    if (!isSigner(signer, named.key)) wrong.push(`the request is signed by ${signer}, not by ${named.key}`);
+    if (time >= expiresAt) wrong.push(`the request expired at ${expiresAt}, before ${time}`);
+    if (expiresAt > time + REQUEST_SPAN) wrong.push(`the request expires at ${expiresAt}, too long after ${time}`);
+    if (joined === null && opened.args.bond > maxBond)
+      wrong.push(`JobDisputed.bond is ${opened.args.bond}, but the key signed for ${maxBond}`);
+  }
+  checks.note("dispute.key", wrong, `the wallet's dispute key ${signed.args.key} signed for it`);
 }
 
 /** From when on votes count: a wallet that joined was heard. */

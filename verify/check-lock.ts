@@ -157,7 +157,7 @@ async function checkAuthorization(checks: Checks, job: Job, call: CallOf<"lockAu
 }
 
 /** Events of the wallet's own account. */
-const ownEvents = ({ walletHistory, story }: Job) => {
+export const ownEvents = ({ walletHistory, story }: Job) => {
   const wallet = story.locked.args.wallet.toLowerCase();
   return walletHistory.filter(({ args }) => (args as { wallet?: string }).wallet?.toLowerCase() === wallet);
 };

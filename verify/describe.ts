@@ -35,6 +35,7 @@ const TITLES: Record<string, string> = {
   "escrow.OperatorChosen": "Wallet chose its operator",
   "escrow.LimitsSet": "Wallet set its spending limits",
   "escrow.AuthorizationKeySet": "Wallet set the key that signs each of its jobs",
+  "escrow.DisputeKeySet": "Wallet set the key that may dispute for it",
   "escrow.JobLocked": "Credits locked in escrow for a job",
   "escrow.JobAuthorized": "Wallet's authorization key signed for the job",
   "escrow.JobAcknowledged": "Worker took the job",
@@ -44,6 +45,7 @@ const TITLES: Record<string, string> = {
   "escrow.JobRefunded": "Job not completed in time, or its worker punished: escrow returned",
   "escrow.JobDisputed": "Dispute opened",
   "escrow.DisputeJoined": "Wallet added its own hash to the dispute",
+  "escrow.DisputeSigned": "Wallet's dispute key signed for it",
   "escrow.DisputeResolved": "Dispute ended",
   "escrow.OperatorCharged": "Operator's reserve paid for a job",
   "escrow.Compensated": "Treasury charged for a job",
@@ -105,7 +107,7 @@ const UNITS: Record<
   "output tokens": "completionTokens reasoningTokens billedTokens",
   bytes: "textBytes",
   "prompt tokens": "promptTokens",
-  number: "account sequence model operator attempt worker arbiterSet set quorum votes index",
+  number: "account sequence model operator attempt worker arbiterSet set quorum votes mostOpen index",
 };
 const unitByName = new Map<string, Unit>(
   Object.entries(UNITS).flatMap(([unit, names]) => names.split(" ").map((name) => [name, unit as Unit] as const)),

@@ -54,6 +54,8 @@ function disputesOf(events: readonly AnyEvent[], settled: EscrowEvent<"JobSettle
     return {
       opened,
       joined: eventsOf(own, "escrow", "DisputeJoined")[0] ?? null,
+      /** The wallet's dispute key signed: for the opening, or, if the operator opened it, for the join. */
+      signed: eventsOf(own, "escrow", "DisputeSigned")[0] ?? null,
       votes: eventsOf(own, "panel", "Voted"),
       resolved: eventsOf(own, "escrow", "DisputeResolved")[0] ?? null,
       /** The escrow held the money: the job was proven and not settled. */

@@ -2,7 +2,7 @@
 import { type Address, zeroAddress } from "viem";
 import { toUnits } from "../protocol/money.ts";
 import type { Prices } from "../protocol/pricing.ts";
-import { type AnyEvent, eventsOf, isBefore, isEvent, type Place } from "./events.ts";
+import { type AnyEvent, type EscrowEvent, eventsOf, isBefore, isEvent, type Place } from "./events.ts";
 
 /** A worker as the registry has it. Stake in millionths of an SVC. */
 type WorkerTerms = {
@@ -197,6 +197,12 @@ function lastBefore<E extends Place>(list: readonly E[], place: Place): E | null
 /** The operator that a wallet has chosen at `place`, 0 for none. `events`: the wallet's own. */
 export function chosenOperator(events: readonly AnyEvent[], place: Place): number {
   return lastBefore(eventsOf(events, "escrow", "Deposited", "OperatorChosen"), place)?.args.operator ?? 0;
+}
+
+/** The naming of the key that may dispute for a wallet at `place`; null for none. `events`: the wallet's own. */
+export function disputeKey(events: readonly AnyEvent[], place: Place): EscrowEvent<"DisputeKeySet">["args"] | null {
+  const named = lastBefore(eventsOf(events, "escrow", "DisputeKeySet"), place)?.args;
+  return named === undefined || named.key === zeroAddress ? null : named;
 }
 
 /** The key that must sign a wallet's locks at `place`; null for none. `events`: the wallet's own. */

@@ -26,6 +26,7 @@ const NEW_ACCOUNT = {
   compensated: 0,
   forfeited: 0,
   authorizationKey: null,
+  disputeKey: null,
   dailyLimit: null,
   frozen: false,
   disputes: 0,
@@ -67,6 +68,13 @@ ponder.on("InferenceEscrow:AuthorizationKeySet", async ({ event, context }) => {
   const authorizationKey = key === zeroAddress ? null : key;
   await context.db.update(account, { wallet }).set({ sequence, authorizationKey });
   await append(context, event, "authorization_key_set", { key: authorizationKey });
+});
+
+ponder.on("InferenceEscrow:DisputeKeySet", async ({ event, context }) => {
+  const { wallet, sequence, key } = event.args;
+  const disputeKey = key === zeroAddress ? null : key;
+  await context.db.update(account, { wallet }).set({ sequence, disputeKey });
+  await append(context, event, "dispute_key_set", { key: disputeKey });
 });
 
 ponder.on("InferenceEscrow:LimitsSet", async ({ event, context }) => {

@@ -15,6 +15,7 @@ const shownHash = (received: Hex) => (received === NOTHING ? null : toProofHash(
 
 /** A dispute on which nobody has voted. */
 const UNRULED = {
+  signedBy: null,
   joinedHash: null,
   joinedAt: null,
   votesWorkerAtFault: 0,
@@ -87,6 +88,15 @@ ponder.on("InferenceEscrow:DisputeJoined", async ({ event, context }) => {
   const row = await context.db.find(job, { id: jobId });
   if (row === null) throw new Error(`a dispute of job ${jobId} was joined, but its lock is not indexed`);
   await recordJob(context, event, row, { kind: "job.dispute_joined", derived: { your_hash: shownHash(receivedHash) } });
+});
+
+ponder.on("InferenceEscrow:DisputeSigned", async ({ event, context }) => {
+  const { jobId, key } = event.args;
+  const { number } = await context.db.update(dispute, { jobId }).set({ signedBy: key });
+  const row = await context.db.find(job, { id: jobId });
+  if (row === null) throw new Error(`a key signed for a dispute of job ${jobId}, whose lock is not indexed`);
+  // A job can be disputed twice, and each time a key signs once at most.
+  await recordJob(context, event, row, { kind: "job.dispute_signed", ordinal: number });
 });
 
 /** Where the votes for a ruling are counted. */

@@ -231,10 +231,16 @@ describe("accounts", () => {
       ["account.authorization_key_set", true],
       ["account.authorization_key_set", false],
     ]);
-    const [row] = await stage.sql("SELECT operator, authorization_key FROM index.account WHERE wallet = $1", [
-      world.client.address.toLowerCase(),
+    const keys = rows.filter(({ kind }) => kind === "account.dispute_key_set");
+    expect(keys.map(({ data }) => [data.key !== null, data.most_open])).toEqual([
+      [true, 1],
+      [false, 0],
     ]);
-    expect(row).toEqual({ operator: 1, authorization_key: null });
+    const [row] = await stage.sql(
+      "SELECT operator, authorization_key, dispute_key FROM index.account WHERE wallet = $1",
+      [world.client.address.toLowerCase()],
+    );
+    expect(row).toEqual({ operator: 1, authorization_key: null, dispute_key: null });
   });
 
   test("operators are as the contract has them: admin, signers, reserve", async () => {
@@ -451,6 +457,20 @@ describe("disputes", () => {
     expect(row).toEqual({ joined_hash: OWN_HASH, at_once: true, in_time: true });
     expect(await data("joined", "job.dispute_joined")).toMatchObject({ your_hash: toProofHash(OWN_HASH) });
     expect(await job("joined")).toMatchObject({ status: "settled", creditsCharged: 8 });
+  });
+
+  test("a dispute key signs for what it opens and for what it joins", async () => {
+    const signed = "SELECT by_operator, signed_by IS NOT NULL AS signed FROM index.dispute WHERE job_id = $1";
+    for (const [name, byOperator] of [
+      ["rejected", false],
+      ["expired", true],
+    ] as const) {
+      const [row] = await stage.sql(signed, [story[name]]);
+      expect([name, row]).toEqual([name, { by_operator: byOperator, signed: true }]);
+      expect(await data(name, "job.dispute_signed")).toHaveProperty("key");
+    }
+    const [unsigned] = await stage.sql(signed, [story.joined]);
+    expect(unsigned).toMatchObject({ signed: false });
   });
 
   test("an operator that doubts a good proof pays, as does one that hid an answer", async () => {

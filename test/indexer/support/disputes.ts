@@ -1,4 +1,5 @@
-import type { Hex } from "viem";
+import { type Hex, zeroAddress } from "viem";
+import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { answerHash } from "../../../protocol/answer-hash.ts";
 import { Ruling } from "../../../protocol/job-status.ts";
 import type { World } from "./world.ts";
@@ -69,12 +70,17 @@ export async function disputes(world: World): Promise<DisputeStory> {
   const unpaid = await owedToWorker(world);
   const equivocatedDisputed = await convictedDuring(world);
 
+  // The client's dispute key signs for one that it opens, and for one that it joins.
+  const key = privateKeyToAccount(generatePrivateKey());
+  await world.send(client, world.call("InferenceEscrow", "setDisputeKey", key.address, 1));
   const rejected = await world.provenJob();
-  await world.dispute(rejected, OTHER_HASH, client);
+  await world.disputeByKey(rejected, OTHER_HASH, key);
   await world.rule(rejected, Ruling.Rejected);
 
   const expired = await world.settledJob();
   await world.dispute(expired, OTHER_HASH, gateway);
+  await world.disputeByKey(expired, OWN_HASH, key);
+  await world.send(client, world.call("InferenceEscrow", "setDisputeKey", zeroAddress, 0));
   await world.wait(201);
   await world.send(client, world.call("InferenceEscrow", "expire", expired));
 

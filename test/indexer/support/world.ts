@@ -19,6 +19,8 @@ import {
   authorizationTypes,
   type Completion,
   compactSignature,
+  type DisputeRequest,
+  disputeRequestTypes,
   enrollmentTypes,
   escrowDomain,
   jobMessageTypes,
@@ -29,7 +31,12 @@ import { mined } from "../../support/mined.ts";
 import type { Chain } from "./chain.ts";
 import { ARBITERS, CLIENT, DEPLOYER, GATEWAY, OPERATOR_ADMIN, WORKER, WORKER_OWNER } from "./deploy.ts";
 
-const ESCROW_TYPES = { ...jobMessageTypes, ...authorizationTypes, ...signerConsentTypes };
+const ESCROW_TYPES = {
+  ...jobMessageTypes,
+  ...authorizationTypes,
+  ...disputeRequestTypes,
+  ...signerConsentTypes,
+};
 const ABIS: Record<string, Abi> = {
   InferenceEscrow: abis.inferenceEscrowAbi as Abi,
   ModelCatalog: abis.modelCatalogAbi as Abi,
@@ -227,6 +234,19 @@ export class World {
   async dispute(jobId: Hex, receivedHash: Hex, by: PrivateKeyAccount): Promise<Hex> {
     const { completion, signature } = await this.completion(jobId);
     return await this.send(by, this.call("InferenceEscrow", "openDispute", receivedHash, completion, signature));
+  }
+
+  /** The client's dispute key signs; the gateway brings it. It opens a dispute, or joins the operator's. */
+  async disputeByKey(jobId: Hex, receivedHash: Hex, key: PrivateKeyAccount): Promise<Hex> {
+    const { completion, signature } = await this.completion(jobId);
+    type DisputeKey = readonly [key: Address, sequence: number, mostOpen: number, open: number];
+    const [, keySequence] = await this.read<DisputeKey>("InferenceEscrow", "disputeKeyOf", this.client.address);
+    const [maxBond, expiresAt] = [8, (await this.now()) + 300];
+    const workerHash = completion.proofHash;
+    const message: DisputeRequest = { jobId, receivedHash, workerHash, maxBond, keySequence, expiresAt };
+    const byKey = await this.#sign(key, "DisputeRequest", message);
+    const args = [receivedHash, completion, signature, maxBond, expiresAt, byKey];
+    return await this.send(this.gateway, this.call("InferenceEscrow", "disputeByKey", ...args));
   }
 
   async vote(jobId: Hex, ruling: number, arbiter: number): Promise<Hex> {

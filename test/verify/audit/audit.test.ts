@@ -212,6 +212,7 @@ describe("what is missing", () => {
     "indebted",
     "doubted",
     "expired",
+    "rejected",
     "equivocatedSettled",
   ] as const)("%s: no event can be left out", async (name) => {
     const jobId = story[name];
@@ -241,6 +242,9 @@ describe("what was in force", () => {
     ["Deposited", "fused", "lock.choice", { operator: 2 }],
     ["AuthorizationKeySet", "authorized", "lock.authorization", { key: other }],
     ["AuthorizationKeySet", "authorized", "lock.authorization", { key: `0x${"0".repeat(40)}` }],
+    ["DisputeKeySet", "rejected", "dispute.key", { key: other }],
+    ["DisputeKeySet", "expired", "dispute.key", { key: `0x${"0".repeat(40)}` }],
+    ["DisputeKeySet", "rejected", "dispute.key", { sequence: 1 }],
     ["FeeScheduled", "fused", "lock.fee", { feeBps: 999 }],
     ["TreasurySet", "fused", "payout.fee", { treasury: other }],
     ["WorkerRegistered", "fused", "payout.worker", { payout: other }],
@@ -303,12 +307,13 @@ describe("a lie about the whole", () => {
       "OperatorChosen",
       "LimitsSet",
       "AuthorizationKeySet",
+      "DisputeKeySet",
       "PayoutClaimed",
       "ReserveChanged",
     ];
     // What a wallet chose is its own word: the next event that states its whole account shows a lie about it. Whose event it is says the
     // wallet; nothing is there before the first deposit and the first claim.
-    const chosen = /\.(operator|limited|dailyLimit|frozen|key|wallet)$/;
+    const chosen = /\.(operator|limited|dailyLimit|frozen|key|mostOpen|wallet)$/;
     const first = ["Deposited.account", "PayoutClaimed.sequence"];
     const missed: string[] = [];
     const compared = new Set<string>();

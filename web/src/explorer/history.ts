@@ -21,7 +21,10 @@ export function inWords(events: readonly HistoryEvent[]): ReadonlyMap<HistoryEve
 }
 
 /** What the events say, by kind; numbers and addresses as the index has them. */
-type Data = Record<"credits" | "free" | "operator" | "reserve" | "held" | "leaves_at" | "unbonds_at", number> &
+type Data = Record<
+  "credits" | "free" | "operator" | "reserve" | "held" | "most_open" | "leaves_at" | "unbonds_at",
+  number
+> &
   Record<"receiver" | "admin" | "signer" | "owner" | "payout" | "endpoint" | "added" | "stake", string> & {
     daily_limit: number | null;
     frozen: boolean;
@@ -47,6 +50,10 @@ const WORDS: Record<string, (data: Data) => Part[]> = {
   ],
   "account.authorization_key_set": ({ key }) =>
     key === null ? ["its jobs need no signature"] : [{ address: key }, " must sign each of its jobs"],
+  "account.dispute_key_set": ({ key, most_open }) =>
+    key === null
+      ? ["no key may dispute for it"]
+      : [{ address: key }, ` may have ${count(most_open)} disputes open for it`],
   "operator.admin_set": ({ admin }) => [{ address: admin }, " decides for it"],
   "operator.signer_added": ({ signer }) => [{ address: signer }, " signs for it"],
   "operator.signer_removed": ({ signer }) => [{ address: signer }, " signs for it no more"],

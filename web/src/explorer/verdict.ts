@@ -108,6 +108,7 @@ const SUBJECTS: readonly { title: string; ids: RegExp; events: readonly string[]
     events: [
       "JobDisputed",
       "DisputeJoined",
+      "DisputeSigned",
       "Voted",
       "DisputeResolved",
       "WorkerEquivocated",
