@@ -127,6 +127,12 @@ export class ChainView {
     return this.client.readContract(call);
   }
 
+  /** A wallet's dispute key, and the sequence of the event that named it. */
+  disputeKeyOf(wallet: Address) {
+    const call = { address: this.escrow, abi: inferenceEscrowAbi, args: [wallet] } as const;
+    return this.client.readContract({ ...call, functionName: "disputeKeyOf" });
+  }
+
   /** State of a job as the escrow stores it (`ChainStatus`), 0 for none. */
   async status(jobId: Hex): Promise<number> {
     const call = { address: this.escrow, abi: inferenceEscrowAbi, functionName: "jobOf", args: [jobId] } as const;

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The command of the package: `proxy` and `authorize`. */
+/** The command of the package: `proxy`, `authorize` and `dispute-key`. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import {
@@ -10,6 +10,7 @@ import {
   type Hex,
   isAddress,
   type LocalAccount,
+  zeroAddress,
 } from "viem";
 import { generatePrivateKey, privateKeyToAccount, privateKeyToAddress } from "viem/accounts";
 import { inferenceEscrowAbi } from "../protocol/generated/abi.ts";
@@ -28,6 +29,7 @@ const USAGE = `cmi-client proxy --base-url URL --escrow ADDRESS [options]
   --port N            default 4141; 0 for a free one
   --wallet ADDRESS    whose credits are spent; WALLET_PRIVATE_KEY instead lets it dispute by itself
   --key-file FILE     the authorization key: each request's maximum is signed with it
+  --dispute-key-file FILE  the dispute key: it disputes for the wallet, and pays the gas
   --max-credits N     most credits that one request may cost; needs --key-file
   --json              findings, and charges that hold, as JSON, a line each
   SERVICE_API_KEY     the service's key, for programs that send the endpoint's own key
@@ -37,6 +39,13 @@ cmi-client authorize --escrow ADDRESS --key-file FILE [--daily-limit N]
   Makes an authorization key, writes it to FILE, and registers it on the chain with the wallet of WALLET_PRIVATE_KEY.
   --daily-limit N     credits that may be locked on a UTC day; a wallet without a limit gets a tenth of its free credits,
                       at least 500. none: leaves the limit as it is
+
+cmi-client dispute-key --escrow ADDRESS --key-file FILE [--most-open N] [--wallet ADDRESS]
+  Makes a dispute key, writes it to FILE, and names it on the chain with the wallet of WALLET_PRIVATE_KEY. With --wallet instead, for a
+  wallet of several owners, prints the call that the wallet has to make. The key needs gas, and the wallet free credits for bonds.
+  --most-open N       disputes that it may have open at a time, each for a bond of at most 100 credits; default 8, at most 255
+cmi-client dispute-key --escrow ADDRESS --revoke [--wallet ADDRESS]
+  Revokes the wallet's dispute key.
 
 RPC_URL               a node of the settlement chain; or --rpc URL, where the URL holds no key: every user can see it
 
@@ -51,6 +60,9 @@ const OPTIONS = {
   port: { type: "string", default: "4141" },
   wallet: { type: "string" },
   "key-file": { type: "string" },
+  "dispute-key-file": { type: "string" },
+  "most-open": { type: "string" },
+  revoke: { type: "boolean", default: false },
   "max-credits": { type: "string" },
   "daily-limit": { type: "string" },
   json: { type: "boolean", default: false },
@@ -62,8 +74,8 @@ async function run(argv: string[], env: NodeJS.ProcessEnv): Promise<void> {
   const { values, positionals } = parseArgs({ args: argv, allowPositionals: true, options: OPTIONS });
   const [command, ...more] = positionals;
   if (values.help) return console.log(USAGE);
-  if (more.length > 0 || (command !== "proxy" && command !== "authorize"))
-    throw new UsageError("name a command: proxy or authorize");
+  if (more.length > 0 || (command !== "proxy" && command !== "authorize" && command !== "dispute-key"))
+    throw new UsageError("name a command: proxy, authorize or dispute-key");
   const given = (name: "escrow" | "base-url" | "key-file"): string => {
     const value = values[name];
     if (value === undefined) throw new UsageError(`--${name} is missing`);
@@ -76,6 +88,17 @@ async function run(argv: string[], env: NodeJS.ProcessEnv): Promise<void> {
     ? privateKeyToAccount(privateKey(env["WALLET_PRIVATE_KEY"], "WALLET_PRIVATE_KEY"))
     : null;
 
+  if (command === "dispute-key") {
+    const owner = signer ?? (values.wallet === undefined ? null : address(values.wallet, "--wallet"));
+    if (owner === null)
+      throw new UsageError("--wallet or WALLET_PRIVATE_KEY is missing: the wallet itself names its key");
+    const mostOpen = count(values["most-open"], "--most-open") ?? 8;
+    if (mostOpen > 255) throw new UsageError("--most-open is more than 255");
+    const file = values.revoke ? null : given("key-file");
+    const keep = (key: Hex) => file !== null && writeFileSync(file, `${key}\n`, { mode: 0o600, flag: "wx" });
+    console.log(await setDisputeKey({ rpcUrl, escrow, owner, mostOpen: file === null ? null : mostOpen }, keep));
+    return;
+  }
   if (command === "authorize") {
     if (signer === null) throw new UsageError("WALLET_PRIVATE_KEY is missing: the wallet itself registers the key");
     const file = given("key-file");
@@ -97,7 +120,9 @@ async function run(argv: string[], env: NodeJS.ProcessEnv): Promise<void> {
   const maxCredits = count(values["max-credits"], "--max-credits");
   if (maxCredits !== undefined && keyFile === undefined)
     throw new UsageError("--max-credits needs --key-file: it is signed");
-  if (keyFile !== undefined && wallet === undefined) throw new UsageError("--wallet is missing: the key signs for it");
+  const disputeKeyFile = values["dispute-key-file"];
+  if ((keyFile ?? disputeKeyFile) !== undefined && wallet === undefined)
+    throw new UsageError("--wallet is missing: the key signs for it");
   const print = (finding: Finding) => console.error(values.json ? JSON.stringify(finding) : findingLine(finding));
   const printCharge = (report: JobReport) => {
     const { checks: _, holds: __, ...charge } = report;
@@ -113,6 +138,9 @@ async function run(argv: string[], env: NodeJS.ProcessEnv): Promise<void> {
     onJob: printCharge,
     ...(wallet !== undefined && { wallet }),
     ...(keyFile !== undefined && { authorizationKey: privateKey(readFileSync(keyFile, "utf8").trim(), "--key-file") }),
+    ...(disputeKeyFile !== undefined && {
+      disputeKey: privateKey(readFileSync(disputeKeyFile, "utf8").trim(), "--dispute-key-file"),
+    }),
     ...(maxCredits !== undefined && { maxCredits }),
     ...(env["SERVICE_API_KEY"] && { apiKey: env["SERVICE_API_KEY"] }),
     ...(env["PROXY_API_KEY"] && { localKey: env["PROXY_API_KEY"] }),
@@ -176,6 +204,43 @@ async function authorize(
     }
   }
   return { key, dailyLimit, transactions };
+}
+
+/** `owner`: the wallet, or the address of one that this command does not send for. `mostOpen`: null revokes the key. */
+type DisputeKeyOptions = { rpcUrl: string; escrow: Address; owner: LocalAccount | Address; mostOpen: number | null };
+
+/** Makes a dispute key and names it, or revokes the wallet's; says what was done or has to be. `keep` is given the private key first. */
+async function setDisputeKey(
+  { rpcUrl, escrow, owner, mostOpen }: DisputeKeyOptions,
+  keep: (privateKey: Hex) => void,
+): Promise<string> {
+  const wallet = typeof owner === "string" ? owner : owner.address;
+  const transport = nodeTransport(rpcUrl);
+  const reader = createPublicClient({ transport });
+  const abi = inferenceEscrowAbi;
+  await chainIdOf(reader, rpcUrl);
+  const accountOf = { address: escrow, abi, functionName: "accountOf", args: [wallet] } as const;
+  const { id, flags } = await reader.readContract(accountOf).catch((error: unknown) => {
+    throw noEscrow(escrow, error);
+  });
+  if (id === 0) throw new Error(`The wallet ${wallet} has no credits yet: buy some first.`);
+  let key: Address = zeroAddress;
+  if (mostOpen !== null) {
+    const privateKey = generatePrivateKey();
+    keep(privateKey);
+    key = privateKeyToAddress(privateKey);
+  }
+  const what = mostOpen === null ? "no key disputes" : `${key} disputes, ${mostOpen} jobs at a time,`;
+  const limit = (flags & ACCOUNT_LIMITED) === 0 ? " Set a daily limit: without one its bonds can be locked away." : "";
+  const warning = mostOpen === null ? "" : ` Send it some ether for gas.${limit}`;
+  const data = encodeFunctionData({ abi, functionName: "setDisputeKey", args: [key, mostOpen ?? 0] });
+  if (typeof owner === "string")
+    return `Have the wallet ${wallet} call ${escrow} with this data, then ${what} for it.${warning}\n${data}`;
+  const sender = createWalletClient({ account: owner, transport });
+  const hash = await sender.sendTransaction({ to: escrow, data, chain: null });
+  const { status } = await receiptOf(reader, hash);
+  if (status !== "success") throw new Error(`setDisputeKey failed: ${hash} reverted.`);
+  return `From now on ${what} for ${wallet}.${warning}\nTransaction: ${hash}`;
 }
 
 /** The node's URL. One that holds a key is not taken from the arguments, which every user of the machine can read (`ps`). */

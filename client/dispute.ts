@@ -1,13 +1,20 @@
 /** What the client does about a charge for another answer than it got: it asks the service to open a dispute, else its wallet does. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { createWalletClient, custom, type Hex, type LocalAccount, zeroHash } from "viem";
+import { type Address, createWalletClient, custom, type Hex, type LocalAccount, zeroHash } from "viem";
 import { toProofHash } from "../protocol/answer-hash.ts";
 import { inferenceEscrowAbi } from "../protocol/generated/abi.ts";
 import { toApiJobId } from "../protocol/job-id.ts";
-import { compactSignature } from "../protocol/messages.ts";
+import {
+  type Completion,
+  compactSignature,
+  type DisputeRequest,
+  disputeRequestTypes,
+  escrowDomain,
+} from "../protocol/messages.ts";
 import { receiptOf } from "../protocol/receipt.ts";
 import { signedCompletion } from "../protocol/words.ts";
 import { firstLine } from "../verify/chain.ts";
+import type { EscrowEvent } from "../verify/events.ts";
 import type { JobStory } from "../verify/story.ts";
 import type { ChainView } from "./chain.ts";
 import type { Finding } from "./findings.ts";
@@ -17,9 +24,20 @@ import type { Statement } from "./reply.ts";
 export type Ask = (method: "GET" | "POST", path: string, body?: unknown) => Promise<{ status: number; body: unknown }>;
 /** Takes what was done, or could not be done. */
 type Tell = (kind: Finding["kind"], id: Finding["id"], says: string) => void;
-export type DisputeContext = { chain: ChainView; signer: LocalAccount | null; ask: Ask; tell: Tell };
+/** `signer`: the wallet itself or, with `keyOf`, the dispute key of that wallet; it pays the gas of what it sends. */
+export type DisputeContext = {
+  chain: ChainView;
+  signer: LocalAccount | null;
+  keyOf: Address | null;
+  ask: Ask;
+  tell: Tell;
+};
 
 type Sender = Omit<DisputeContext, "ask">;
+/** What the event of an operator's dispute says. */
+type Opened = EscrowEvent<"JobDisputed">["args"];
+/** For calls that look at no signature. */
+const UNSIGNED = { r: zeroHash, vs: zeroHash };
 
 /** Time for a node to show the last block of a window, milliseconds. */
 export const LATE = 10_000;
@@ -30,6 +48,8 @@ const PAUSE = 1_000;
 const MOST_PAUSE = 15_000;
 /** How long a dispute that the service says it has opened may take to be seen, milliseconds. */
 const SEEN = 5_000;
+/** How long a request of a dispute key is good, seconds. */
+const REQUEST_TIME = 120;
 
 /** What a finding says of a node that did not answer. */
 export const unread = (error: unknown): string => `the chain could not be read: ${firstLine(error)}`;
@@ -48,7 +68,7 @@ export async function openDispute(context: DisputeContext, story: JobStory, hash
   if (dispute !== undefined) {
     const { tx, args } = dispute.opened;
     tell("done", "dispute.opened", `a dispute is open, by ${tx}`);
-    if (args.byOperator) await joinDispute(context, story.jobId, hash, args.receivedHash);
+    if (args.byOperator) await joinDispute(context, args, hash);
     return tx;
   }
   if (signer === null) {
@@ -63,7 +83,7 @@ export async function openDispute(context: DisputeContext, story: JobStory, hash
   const subject = story.settled ?? story.proven;
   const completion = signedCompletion((subject as NonNullable<typeof subject>).args);
   const { r, vs } = story.settled?.args ?? { r: zeroHash, vs: zeroHash };
-  const tx = await send(context, "openDispute", [hash, completion, { r, vs }]);
+  const tx = await sendDispute(context, { hash, completion, byWorker: { r, vs }, maxBond: subject?.args.credits ?? 0 });
   if (tx.hash !== null)
     tell(
       "done",
@@ -75,8 +95,9 @@ export async function openDispute(context: DisputeContext, story: JobStory, hash
 }
 
 /** Adds the wallet's own hash to a dispute that the operator opened: arbiters read each dispute that its wallet stands by. */
-async function joinDispute(context: Sender, jobId: Hex, hash: Hex, told: Hex): Promise<void> {
+async function joinDispute(context: Sender, opened: Opened, hash: Hex): Promise<void> {
   const { signer, tell } = context;
+  const { jobId, receivedHash: told, workerHash: proofHash } = opened;
   if (told !== hash) {
     tell(
       "wrong",
@@ -85,7 +106,13 @@ async function joinDispute(context: Sender, jobId: Hex, hash: Hex, told: Hex): P
     );
   }
   if (signer === null) return;
-  const tx = await send(context, "joinDispute", [jobId, hash]);
+  // Where a key joins, only job and hash of the Completion count.
+  const counts = { promptTokens: 0, completionTokens: 0, reasoningTokens: 0, textBytes: 0 };
+  const completion = { jobId, proofHash, ...counts, completedAt: 0 };
+  const tx =
+    context.keyOf === null
+      ? await send(context, "joinDispute", [jobId, hash])
+      : await sendDispute(context, { hash, completion, byWorker: UNSIGNED, maxBond: 0 });
   if (tx.hash !== null) tell("done", "dispute.joined", `the wallet stands by its hash in the dispute, by ${tx.hash}`);
   else tell("wrong", "dispute.refused", `the wallet could not add its hash to the dispute: ${tx.says}`);
 }
@@ -95,18 +122,21 @@ async function joinDispute(context: Sender, jobId: Hex, hash: Hex, told: Hex): P
  * was received; null where that is not the whole answer. It keeps nothing else of the job: there can be thousands.
  */
 export async function watchDisputes(
-  { chain, signer, onFinding }: Pick<DisputeContext, "chain" | "signer"> & { onFinding: (finding: Finding) => void },
+  {
+    onFinding,
+    ...context
+  }: Pick<DisputeContext, "chain" | "signer" | "keyOf"> & { onFinding: (finding: Finding) => void },
   { jobId, from, hash }: { jobId: Hex; from: bigint; hash: Hex | null },
 ): Promise<void> {
   const tell: Tell = (kind, id, says) => onFinding({ kind, id, jobId: toApiJobId(jobId), says });
   try {
-    const { windows } = await chain.deployment();
+    const { windows } = await context.chain.deployment();
     const end = Date.now() + (windows.dispute + windows.inclusion) * 1000 + LATE;
-    const opened = (await chain.watchDispute({ jobId, from, end }))?.args;
+    const opened = (await context.chain.watchDispute({ jobId, from, end }))?.args;
     if (!opened?.byOperator) return;
     const told = opened.receivedHash;
     // The wallet stands by no hash of half a text.
-    if (hash !== null) return await joinDispute({ chain, signer, tell }, jobId, hash, told);
+    if (hash !== null) return await joinDispute({ ...context, tell }, opened, hash);
     const says = `the operator opened a dispute with the hash ${told.slice(2)}; here the whole answer is not known`;
     tell("wrong", "dispute.unasked", says);
   } catch (error) {
@@ -193,6 +223,49 @@ function within<T>(until: number, answer: Promise<T>): Promise<T> {
     timer = setTimeout(() => reject(new Error("it did not answer in time")), Math.max(0, until - Date.now()));
   });
   return Promise.race([answer, late]).finally(() => clearTimeout(timer));
+}
+
+/** What is disputed, and the most credits that a dispute key allows as a bond for it. */
+type Disputed = { hash: Hex; completion: Completion; byWorker: { r: Hex; vs: Hex }; maxBond: number };
+
+/** Opens a dispute in the wallet's own name, or by what its dispute key signs. */
+async function sendDispute(context: Sender, { hash, completion, byWorker, maxBond }: Disputed): Promise<Sent> {
+  const { chain, signer, keyOf } = context;
+  if (keyOf === null) return await send(context, "openDispute", [hash, completion, byWorker]);
+  try {
+    const [{ chainId }, [key, keySequence], { timestamp }] = await Promise.all([
+      chain.deployment(),
+      chain.disputeKeyOf(keyOf),
+      chain.client.getBlock(),
+    ]);
+    const account = signer as LocalAccount;
+    if (key !== account.address)
+      return { hash: null, says: `the wallet's dispute key is ${key}, not ${account.address}` };
+    const expiresAt = Math.max(Math.floor(Date.now() / 1000), Number(timestamp)) + REQUEST_TIME;
+    const { jobId, proofHash: workerHash } = completion;
+    const request = { jobId, receivedHash: hash, workerHash, maxBond, keySequence, expiresAt };
+    const byKey = await signDispute(account, { chainId, escrow: chain.escrow }, request);
+    return await send(context, "disputeByKey", [hash, completion, byWorker, maxBond, expiresAt, byKey]);
+  } catch (error) {
+    return { hash: null, says: firstLine(error) };
+  }
+}
+
+/**
+ * Signs a dispute of one job with a wallet's dispute key. Anyone can bring it to the chain (`disputeByKey` of the escrow).
+ *
+ * @param request `receivedHash` and `workerHash` are SHA-256, as `JobSettled` has the worker's; `maxBond` in credits; `keySequence` as
+ * `disputeKeyOf` says; `expiresAt` in Unix seconds, at most ten minutes ahead.
+ * @example
+ * const byKey = await signDispute(privateKeyToAccount(key), { chainId: 31337, escrow }, request);
+ */
+export async function signDispute(
+  key: LocalAccount,
+  { chainId, escrow }: { chainId: number; escrow: Address },
+  request: DisputeRequest,
+): Promise<{ r: Hex; vs: Hex }> {
+  const typed = { domain: escrowDomain(chainId, escrow), types: disputeRequestTypes, message: request };
+  return compactSignature(await key.signTypedData({ ...typed, primaryType: "DisputeRequest" }));
 }
 
 type Sent = { hash: Hex; says?: never } | { hash: null; says: string };

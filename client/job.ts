@@ -1,5 +1,5 @@
 /** One job of the program, from the end of its reply until nothing more can happen to its charge. */
-import type { Hex, LocalAccount } from "viem";
+import type { Address, Hex, LocalAccount } from "viem";
 import { toApiJobId } from "../protocol/job-id.ts";
 import { Checks } from "../verify/checks.ts";
 import { type JobStory, statusName } from "../verify/story.ts";
@@ -24,6 +24,8 @@ import type { ClientRequest } from "./request.ts";
 export type JobContext = {
   chain: ChainView;
   signer: LocalAccount | null;
+  /** The wallet whose dispute key the signer is; null for the wallet itself. */
+  keyOf: Address | null;
   onFinding: (finding: Finding) => void;
   onJob: (report: JobReport) => void;
 };

@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Address, getAddress, type Hex, isAddress, type LocalAccount } from "viem";
+import { privateKeyToAccount } from "viem/accounts";
 import { toApiJobId } from "../protocol/job-id.ts";
 import { signingAccount } from "../shared/secp256k1.ts";
 import { ChainView, type Deployment } from "./chain.ts";
@@ -21,6 +22,8 @@ export type VerifiedOptions = {
   wallet?: Address | LocalAccount;
   /** Private key of the wallet's authorization key: each request's maximum is signed with it. Needs `wallet`. */
   authorizationKey?: Hex;
+  /** Private key of the wallet's dispute key: it disputes in the wallet's name, and pays the gas. Needs `wallet`. */
+  disputeKey?: Hex;
   /** Most credits that one request may cost, if each is signed. No limit without it. */
   maxCredits?: number;
   /** Takes each finding as it comes. Default: a line on standard error. */
@@ -92,20 +95,27 @@ class VerifiedClient {
   /** When the replies that have ended since the last round are checked. */
   #round: Promise<void> | undefined;
 
-  constructor({ rpcUrl, escrow, wallet, authorizationKey, maxCredits = Infinity, ...options }: VerifiedOptions) {
+  constructor(all: VerifiedOptions) {
+    const { rpcUrl, escrow, wallet, authorizationKey, disputeKey, maxCredits = Infinity, ...options } = all;
     if (!isAddress(escrow)) throw new TypeError(`escrow: ${escrow} is not an address`);
-    const signer = typeof wallet === "object" ? wallet : null;
     this.#wallet = wallet === undefined ? null : getAddress(typeof wallet === "object" ? wallet.address : wallet);
     if (authorizationKey !== undefined && this.#wallet === null) {
       throw new TypeError("wallet: an authorization key signs for a wallet, so its address is needed");
     }
+    if (disputeKey !== undefined && this.#wallet === null) {
+      throw new TypeError("wallet: a dispute key signs for a wallet, so its address is needed");
+    }
+    const byKey = disputeKey === undefined ? null : privateKeyToAccount(disputeKey);
+    const signer = byKey ?? (typeof wallet === "object" ? wallet : null);
+    const keyOf = byKey === null ? null : this.#wallet;
     this.#signing =
       authorizationKey === undefined
         ? null
         : { account: signingAccount(authorizationKey), wallet: this.#wallet as Address, maxCredits };
     this.#send = options.fetch ?? ((input, init) => globalThis.fetch(input, init));
     const onFinding = options.onFinding ?? ((finding: Finding) => console.error(findingLine(finding)));
-    this.#context = { chain: new ChainView(rpcUrl, escrow), signer, onFinding, onJob: options.onJob ?? (() => {}) };
+    const onJob = options.onJob ?? (() => {});
+    this.#context = { chain: new ChainView(rpcUrl, escrow), signer, keyOf, onFinding, onJob };
   }
 
   async checked(): Promise<void> {

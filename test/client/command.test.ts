@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type pg from "pg";
-import type { Address } from "viem";
+import { type Address, decodeFunctionData, zeroAddress } from "viem";
 import { generatePrivateKey, privateKeyToAccount, privateKeyToAddress } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Keys } from "../../api/account/keys.ts";
@@ -69,7 +69,31 @@ describe("authorize", () => {
     expect(readFileSync(keyFile, "utf8").trim()).toBe(key);
   });
 
+  it("makes a dispute key, names it and revokes it, or says what a wallet of several owners must call", async () => {
+    const file = join(folder, "dispute.key");
+    const env = { WALLET_PRIVATE_KEY: walletKey };
+    const { client, escrow } = chainReader(stack);
+    const { inferenceEscrowAbi: abi } = await import("../../protocol/generated/abi.ts");
+    const call = { address: escrow, abi, functionName: "disputeKeyOf", args: [wallet.address] } as const;
+    const named = await command(["dispute-key", ...place(), "--key-file", file, "--most-open", "3"], env);
+    const key = privateKeyToAddress(readFileSync(file, "utf8").trim() as `0x${string}`);
+    expect(named.stdout).toContain(key);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(await client.readContract(call)).toMatchObject([key, expect.any(Number), 3, 0]);
+    const other = join(folder, "other.key");
+    const asked = await command(["dispute-key", ...place(), "--key-file", other, "--wallet", wallet.address]);
+    const data = asked.stdout.trim().split("\n").at(-1) as `0x${string}`;
+    const called = decodeFunctionData({ abi, data });
+    expect(called).toEqual({
+      functionName: "setDisputeKey",
+      args: [privateKeyToAddress(readFileSync(other, "utf8").trim() as `0x${string}`), 8],
+    });
+    await command(["dispute-key", ...place(), "--revoke"], env);
+    expect((await client.readContract(call))[0]).toBe(zeroAddress);
+  });
+
   it.each([
+    [["dispute-key", "--rpc", "http://127.0.0.1:1", "--escrow", zeroAddress, "--key-file", "x"], /--wallet or WALLET_/],
     [["authorize", "--rpc", "http://127.0.0.1:1", "--escrow", "0x12"], /--escrow 0x12 is not an address/],
     [["proxy", "--colour"], /Unknown option/],
   ])("says what is wrong with %j", async (args, says) => {

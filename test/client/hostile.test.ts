@@ -1,8 +1,11 @@
 /** A dishonest operator: what the client package says of each lie in a stock SDK, what it costs, and what the chain shows. */
 import OpenAI from "openai";
+import { numberToHex } from "viem";
 import { generatePrivateKey, privateKeyToAddress } from "viem/accounts";
 import { afterAll, describe, expect, it } from "vitest";
 import { type Finding, type JobReport, verified } from "../../client/index.ts";
+import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
+import { fromApiJobId } from "../../protocol/job-id.ts";
 import { statusName } from "../../verify/story.ts";
 import { eventually } from "../support/api-client.ts";
 import { chainReader } from "../support/chain-reader.ts";
@@ -94,5 +97,40 @@ describe("the client package", () => {
     await eventually(onChain, (status) => status === lie.chain);
     const lost = before - (await balance(client));
     expect(lost, JSON.stringify(findings, null, 1)).toBeLessThanOrEqual(lie.costs);
+  });
+});
+
+describe("a dispute key, of a wallet that signs nothing here", () => {
+  it.concurrent.each([
+    ["joins the service's dispute", "another text in a plain reply", "dispute.joined", { joined: true, byKey: false }],
+    ["disputes where the service does not", "no dispute: it is too late, it says", "dispute.opened", { byKey: true }],
+  ] as const)("%s", async (_what, name, id, dispute) => {
+    const client = await wallet();
+    const disputeKey = generatePrivateKey();
+    await client.escrow("setDisputeKey", [privateKeyToAddress(disputeKey), 1]);
+    await chain.client.request({
+      method: "anvil_setBalance",
+      params: [privateKeyToAddress(disputeKey), numberToHex(10n ** 18n)],
+    } as never);
+    const findings: Finding[] = [];
+    const fetch = verified({
+      rpcUrl: stack.info.rpc_url,
+      escrow: operator.escrow,
+      wallet: client.account.address,
+      disputeKey,
+      onFinding: (finding) => findings.push(finding),
+    });
+    const openai = new OpenAI({ baseURL: operator.url(slug(name)), apiKey: client.apiKey, maxRetries: 0, fetch });
+    const lie = LIES.find((one) => one.name === name) as Told;
+    await ask(openai, lie);
+    await fetch.checked();
+    const told = await eventually(
+      async () => findings.find((finding) => finding.id === id),
+      (finding) => finding !== undefined,
+      60_000,
+    );
+    const args = [fromApiJobId(told?.jobId ?? "")] as never;
+    const call = { address: chain.escrow, abi: inferenceEscrowAbi, functionName: "disputeOf", args } as const;
+    expect(await chain.client.readContract(call), JSON.stringify(findings)).toMatchObject(dispute);
   });
 });

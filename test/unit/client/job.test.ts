@@ -55,7 +55,7 @@ async function brokenOff(answers: Answer[], { age = 0, dispute = NO_DISPUTE, sig
   const reports: JobReport[] = [];
   const asked: string[] = [];
   const onFinding = (finding: Finding) => findings.push(finding);
-  const context = { chain, signer, onFinding, onJob: (report: JobReport) => reports.push(report) };
+  const context = { chain, signer, keyOf: null, onFinding, onJob: (report: JobReport) => reports.push(report) };
   const request = { model: "m", maxTokens: 100, stream: true, reasoning: false, askedAt: Date.now(), again: false };
   const received = { jobId, reply: Object.assign(new Reply(), { text: "One " }), headers: new Headers(), ok: true };
   await new JobCheck(
