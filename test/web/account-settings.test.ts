@@ -91,6 +91,28 @@ describe("the settings of an account", () => {
     expect(Number(await current())).toBe(0);
   });
 
+  it("names a dispute key with a bound, and revokes it", async () => {
+    const key = privateKeyToAccount(generatePrivateKey()).address;
+    const current = async () => {
+      const args = [account.address] as const;
+      const call = { address: chain.escrow, abi: inferenceEscrowAbi, functionName: "disputeKeyOf", args } as const;
+      const [address, , mostOpen] = await chain.client.readContract(call);
+      return [address, mostOpen];
+    };
+    await visitor.go("/settings");
+    await visitor.page.getByRole("textbox", { name: "Dispute key" }).fill(key);
+    const bound = visitor.page.getByLabel("Disputes open at a time");
+    await bound.fill("256");
+    await visitor.sees("A whole number, at most 255");
+    await bound.fill("3");
+    await visitor.press("Name the dispute key");
+    await visitor.sees("with 0 of 3 disputes open");
+    expect(await current()).toEqual([key, 3]);
+    await visitor.press("Revoke the dispute key");
+    await visitor.sees("No key may dispute any more");
+    expect((await current()).map(Number)).toEqual([0, 0]);
+  });
+
   it("keeps what is entered in the limits until that is saved as well", async () => {
     const { page } = visitor;
     await visitor.go("/settings");

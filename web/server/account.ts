@@ -38,10 +38,11 @@ export function webAccountRoutes(gateway: Gateway, session: RequestHandler): Rou
 function showAccount({ rpc, config, pool, head }: Gateway): RequestHandler {
   return async (request, response) => {
     const { wallet } = clientOf(request);
-    const [[account, key, claimable], bonds] = await Promise.all([
+    const [[account, key, disputes, claimable], bonds] = await Promise.all([
       readAccount(rpc, config.deployment.contracts.InferenceEscrow, wallet),
       ifIndexed(bondsOf(pool, wallet), null),
     ]);
+    const [disputeKey, , most_open, open] = disputes;
     const { operator, frozen, dailyLimit, spentDay, spentToday } = termsOf(account);
     response.json({
       wallet,
@@ -53,6 +54,7 @@ function showAccount({ rpc, config, pool, head }: Gateway): RequestHandler {
       has_account: account.id !== 0,
       operator: operator === 0 ? null : operator,
       authorization_key: key === zeroAddress ? null : key,
+      dispute_key: disputeKey === zeroAddress ? null : { address: disputeKey, open, most_open },
       frozen,
       daily_limit: dailyLimit,
       spent_today: dailyLimit !== null && spentDay === Math.floor(head.time / DAY_SECONDS) ? spentToday : 0,
@@ -67,6 +69,7 @@ async function readAccount(rpc: Rpc, address: Address, wallet: Address) {
     return await Promise.all([
       rpc.client.readContract({ ...escrow, functionName: "accountOf" }),
       rpc.client.readContract({ ...escrow, functionName: "authorizationKeyOf" }),
+      rpc.client.readContract({ ...escrow, functionName: "disputeKeyOf" }),
       rpc.client.readContract({ ...escrow, functionName: "claimableOf" }),
     ]);
   } catch (error) {

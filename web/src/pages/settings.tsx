@@ -16,7 +16,7 @@ import { Card, Failure, Notice, Page } from "../ui/page.tsx";
 import { Badge } from "../ui/status.tsx";
 import { ConnectNotice } from "../wallet/connect.tsx";
 import { useWallet } from "../wallet/use-wallet.ts";
-import { AuthorizationCard, LimitsCard, OperatorCard } from "./settings/contract-cards.tsx";
+import { AuthorizationCard, DisputeKeyCard, LimitsCard, OperatorCard } from "./settings/contract-cards.tsx";
 
 /** The API key, what the contract keeps about the wallet's spending, and the low-credit warning. */
 export function Settings() {
@@ -37,6 +37,7 @@ export function Settings() {
             <OperatorCard account={data} />
             <LimitsCard account={data} />
             <AuthorizationCard account={data} />
+            <DisputeKeyCard account={data} />
           </>
         )}
       </Loaded>

@@ -44,6 +44,10 @@ export const chooseOperator = (operator: number | null) => escrowCall("chooseOpe
 /** Sets the key that must sign each of the wallet's jobs; null for none. */
 export const setAuthorizationKey = (key: Address | null) => escrowCall("setAuthorizationKey", key ?? zeroAddress);
 
+/** Names the key that may dispute for the wallet, and how many disputes it may have open; null for none. */
+export const setDisputeKey = (key: Address | null, mostOpen: number) =>
+  escrowCall("setDisputeKey", key ?? zeroAddress, mostOpen);
+
 /** Sets the daily limit (null: none) and the freeze switch, which the contract keeps together. */
 export const setLimits = (dailyLimit: number | null, frozen: boolean) =>
   escrowCall("setLimits", dailyLimit !== null, dailyLimit ?? 0, frozen);

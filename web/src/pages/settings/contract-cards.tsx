@@ -1,4 +1,4 @@
-/** What the contract keeps about a wallet's spending: its operator, its limits and its authorization key. */
+/** What the contract keeps about a wallet's spending: its operator, its limits, its authorization key and its dispute key. */
 import { useState } from "react";
 import { type Address, isAddress, isAddressEqual, zeroAddress } from "viem";
 import type { AccountInfo } from "../../../contract.ts";
@@ -9,7 +9,7 @@ import { Hash, Secret } from "../../ui/copy.tsx";
 import { short } from "../../ui/format.ts";
 import { Card, Notice } from "../../ui/page.tsx";
 import { ActionStatus } from "../../wallet/action-status.tsx";
-import { chooseOperator, setAuthorizationKey, setLimits } from "../../wallet/ledger.ts";
+import { chooseOperator, setAuthorizationKey, setDisputeKey, setLimits } from "../../wallet/ledger.ts";
 import { NO_ADDRESS } from "../../wallet/receiver-field.tsx";
 import { useTransaction } from "../../wallet/use-transaction.ts";
 
@@ -195,6 +195,73 @@ export function AuthorizationCard({ account }: { account: AccountInfo }) {
         {account.has_account ? null : (
           <p className="hint">A key can be set once the wallet has made its first deposit.</p>
         )}
+      </Form>
+      <ActionStatus state={state} done={done} />
+    </Card>
+  );
+}
+
+/** Disputes that a dispute key may have open, unless the wallet says otherwise, and the most that the contract takes. */
+const OPEN_DISPUTES = 8;
+const MOST_OPEN_DISPUTES = 255;
+
+/** The key that may dispute for this wallet, and nothing else. */
+export function DisputeKeyCard({ account }: { account: AccountInfo }) {
+  const { state, busy, connected, send } = useTransaction();
+  const [text, setText] = useState("");
+  const [most, setMost] = useState(String(OPEN_DISPUTES));
+  const [done, setDone] = useState("");
+  const key = text.trim();
+  const valid = isAddress(key) && !isAddressEqual(key, zeroAddress);
+  const number = /^\d{1,3}$/.test(most) ? Number(most) : Infinity;
+  const current = account.dispute_key;
+  const set = (wanted: Address | null) => {
+    setDone(wanted === null ? "No key may dispute any more" : "The dispute key is named");
+    return send(setDisputeKey(wanted, wanted === null ? 0 : number), () => setText(""));
+  };
+  return (
+    <Card title="Dispute key" aside={<span className="hint">kept by the contract</span>}>
+      <p>
+        A program with this key disputes for the wallet within the 90 seconds that a person has not. Bonds come from
+        your free credits alone: at most 100 credits for a dispute. The key can do nothing else.
+      </p>
+      {current === null ? null : (
+        <div className="row">
+          <p>
+            Named: <Hash value={current.address} what="dispute key" />, with {current.open} of {current.most_open}{" "}
+            disputes open
+          </p>
+          <Button kind="danger" busy={busy} disabled={!connected} onClick={() => void set(null)}>
+            Revoke the dispute key
+          </Button>
+        </div>
+      )}
+      <Form onSubmit={() => set(key as Address)}>
+        <Field
+          label="Dispute key"
+          name="dispute-key"
+          className="mono"
+          value={text}
+          onChange={(event) => setText(event.target.value)}
+          error={key === "" || valid ? null : NO_ADDRESS}
+          hint="The address that `cmi-client dispute-key` made. Every new naming makes what was signed before void."
+        />
+        <Field
+          label="Disputes open at a time"
+          name="most-open"
+          inputMode="numeric"
+          value={most}
+          onChange={(event) => setMost(event.target.value)}
+          error={number <= MOST_OPEN_DISPUTES ? null : `A whole number, at most ${MOST_OPEN_DISPUTES}`}
+        />
+        <Button
+          type="submit"
+          kind="primary"
+          busy={busy}
+          disabled={!connected || !account.has_account || !valid || number > MOST_OPEN_DISPUTES}
+        >
+          Name the dispute key
+        </Button>
       </Form>
       <ActionStatus state={state} done={done} />
     </Card>
