@@ -85,7 +85,7 @@ export class Parts {
   }
 
   /** Starts a part and waits until it is ready. From then on its end is the end of the stack. */
-  async launch(spec: PartSpec): Promise<void> {
+  async launch(spec: PartSpec, readyWithinMs = READY_MS): Promise<void> {
     let part = this.#start(spec, spec.stop);
     for (const started = Date.now(); !(await spec.ready()); await sleep(40)) {
       const waited = Date.now() - started;
@@ -96,7 +96,7 @@ export class Parts {
         await sleep(250);
         part = this.#start(spec, spec.stop);
       }
-      if (waited > READY_MS) throw this.#failure(spec, `was not ready after ${READY_MS / 1_000} s`);
+      if (waited > readyWithinMs) throw this.#failure(spec, `was not ready after ${readyWithinMs / 1_000} s`);
     }
     part.watched = true;
     if (part.end !== undefined) this.#died(part);
@@ -122,10 +122,10 @@ export class Parts {
     await part.ended;
   }
 
-  async restart(name: string): Promise<void> {
+  async restart(name: string, readyWithinMs = READY_MS): Promise<void> {
     const part = this.#part(name);
     if (part.end === undefined) throw new StackError(`${name} is still running.`);
-    await this.launch(part.spec as PartSpec);
+    await this.launch(part.spec as PartSpec, readyWithinMs);
   }
 
   list(): { name: string; pid: number; running: boolean }[] {

@@ -122,7 +122,7 @@ export function startStack(options: StackOptions) {
       /** Signals one part ("api", "worker-1", "indexer", "postgres", "chain") and waits for its end. */
       kill: (part: string, signal: NodeJS.Signals = "SIGKILL") => parts.kill(part, signal),
       /** Starts a part again that was killed, and waits until it is ready. */
-      restart: (part: string) => parts.restart(part),
+      restart: (part: string, readyWithinMs?: number) => parts.restart(part, readyWithinMs),
       processes: () => parts.list(),
     };
   };

@@ -17,7 +17,7 @@ export async function reindexed(world: Judged, patience: Patience): Promise<stri
     `SELECT schema_name AS name FROM information_schema.schemata WHERE schema_name LIKE '${INDEX_BUILD_PREFIX}%' OR schema_name IN ('index', 'ponder_sync')`,
   );
   for (const { name } of rows) await world.pool.query(`DROP SCHEMA "${name}" CASCADE`);
-  await patience.within("the new index", world.stack.restart("indexer"), READY_MS);
+  await patience.within("the new index", world.stack.restart("indexer", READY_MS), READY_MS);
   const unmade = await caughtUp(world, patience, "a fresh index");
   if (unmade !== null) return [`a fresh index could not be made: ${unmade}`];
   const fresh = await contents(world);

@@ -72,6 +72,8 @@ export async function judge(world: Judged, load: Load, lossy: readonly Lossy[], 
   world.note("auditing the chain");
   await checkLedger(world.stack, problems);
   await checkWebhooks(world, stories, problems, patience);
+  // Making the index anew takes minutes after a long run: what was found before is said first.
+  world.note(`${problems.length} problems so far${problems.map((problem) => `\n  ${problem}`).join("")}`);
   if (patience.isOver) problems.push("the run's time is over: the index was not judged");
   else problems.push(...(await reindexed(world, patience)));
   return verdict;
