@@ -411,6 +411,10 @@ export type Attempt = {
   started_at: string;
   duration_ms: number | null;
   status: number | null;
+  /** Value of `Service-Signature`; null of an attempt whose result is not known, or of an earlier version. */
+  signature: string | null;
+  /** `name: value`, a line each. */
+  response_headers: string | null;
   response: string | null;
   error: string | null;
 };

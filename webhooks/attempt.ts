@@ -15,12 +15,16 @@ export type Outcome = {
   startedAt: Date;
   durationMs: number;
   status: number | null;
-  /** First bytes of the answer, as text that PostgreSQL can hold. */
+  /** Value of `Service-Signature` that was sent. */
+  signature: string;
+  /** The answer's headers, a line each, and the first bytes of its body, as text that PostgreSQL can hold. */
+  responseHeaders: string | null;
   response: string | null;
   error: string | null;
 };
 
 const RESPONSE_BYTES = 1_024;
+const HEADER_CHARACTERS = 2_048;
 /** An answer is its status; its body gets this long to come. */
 const BODY_MS = 2_000;
 const TIMED_OUT = new Error("the endpoint did not answer in time");
@@ -34,12 +38,13 @@ export async function attempt(message: Message, http: GuardedClient, stop: Abort
   const begin = performance.now();
   const limit = new AbortController();
   const timer = setTimeout(() => limit.abort(TIMED_OUT), timeoutMs);
+  const signature = signatureHeader(secret, Math.floor(startedAt.getTime() / 1000), body);
   const timing = () => ({ startedAt, durationMs: Math.round(performance.now() - begin) });
   try {
     const headers = {
       "content-type": "application/json",
       "user-agent": "inference-webhooks/1",
-      "service-signature": signatureHeader(secret, Math.floor(startedAt.getTime() / 1000), body),
+      "service-signature": signature,
     };
     const answer = await http.post(url, { headers, body, signal: AbortSignal.any([limit.signal, stop]) });
     // Before the body: an answer's time is that of its status.
@@ -51,16 +56,24 @@ export async function attempt(message: Message, http: GuardedClient, stop: Abort
       ...answered,
       result: isDelivered ? "delivered" : "status",
       status,
+      signature,
+      responseHeaders: headerLines(answer.rawHeaders),
       response: await firstBytes(answer),
       error: isDelivered ? null : `answered ${status}${redirected}`,
     };
   } catch (error) {
     stop.throwIfAborted();
     const why = failure(limit.signal.aborted ? TIMED_OUT : error, timeoutMs);
-    return { ...timing(), ...why, status: null, response: null };
+    return { ...timing(), ...why, status: null, signature, responseHeaders: null, response: null };
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** Names and values in turn, as Node has them. */
+function headerLines(raw: readonly string[]): string {
+  const lines = raw.flatMap((name, nth) => (nth % 2 === 0 ? `${name}: ${raw[nth + 1]}` : []));
+  return lines.join("\n").slice(0, HEADER_CHARACTERS);
 }
 
 /** The beginning of a body. A short one is read to its end, so that its connection can be used again. */

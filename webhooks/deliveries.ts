@@ -336,6 +336,8 @@ async function recordResults(
     started_at: outcome.startedAt.toISOString(),
     duration_ms: outcome.durationMs,
     status: outcome.status,
+    signature: outcome.signature,
+    response_headers: outcome.responseHeaders,
     response: outcome.response,
     error: outcome.error,
   }));
@@ -368,15 +370,16 @@ const ATTEMPTS_KEPT = 100;
 const RECORD = `
   WITH result AS (
     SELECT * FROM jsonb_to_recordset($1::jsonb) AS r (id bigint, number int, delivered boolean, started_at timestamptz,
-      duration_ms int, status int, response text, error text)
+      duration_ms int, status int, signature text, response_headers text, response text, error text)
   ),
   -- Locked, so that none is deleted before its attempt is in the log; always in the same order.
   alive AS (SELECT d.id, d.first_attempt, d.is_test FROM webhook_delivery d JOIN result USING (id) ORDER BY d.id FOR UPDATE OF d),
   logged AS (
-    INSERT INTO webhook_attempt (delivery_id, number, started_at, duration_ms, status, response, error)
-    SELECT id, number, started_at, duration_ms, status, response, error FROM result JOIN alive USING (id)
+    INSERT INTO webhook_attempt (delivery_id, number, started_at, duration_ms, status, signature, response_headers, response, error)
+    SELECT id, number, started_at, duration_ms, status, signature, response_headers, response, error FROM result JOIN alive USING (id)
     ON CONFLICT (delivery_id, number) DO UPDATE SET duration_ms = excluded.duration_ms, status = excluded.status,
-      response = excluded.response, error = excluded.error
+      signature = excluded.signature, response_headers = excluded.response_headers, response = excluded.response,
+      error = excluded.error
   ),
   -- Replays must not make the log longer without an end. Those since the last replay choose the next delay.
   pruned AS (

@@ -126,7 +126,7 @@ export async function getDelivery(context: WebhookContext, wallet: string, id: s
   const [row] = rows;
   if (row === undefined) throw unknownDelivery(id);
   const attempts = await pool.query(
-    `SELECT number, started_at, duration_ms, status, response, error FROM webhook_attempt
+    `SELECT number, started_at, duration_ms, status, signature, response_headers, response, error FROM webhook_attempt
      WHERE delivery_id = $1 AND ($2::int IS NULL OR number < $2) ORDER BY number DESC LIMIT $3`,
     [row.id, before ?? null, ATTEMPTS_SHOWN + 1],
   );

@@ -9,7 +9,7 @@ const TYPING_MS = 150;
 const COPIED_MS = 1_800;
 
 for (const figure of document.querySelectorAll("figure")) addCopyButton(figure);
-for (const group of document.querySelectorAll(".tabs")) addTabs(group);
+for (const [nth, group] of document.querySelectorAll(".tabs").entries()) addTabs(group, `code-${nth}`);
 for (const input of document.querySelectorAll("[role=search] input"))
   addResults(/** @type {HTMLInputElement} */ (input));
 
@@ -38,8 +38,11 @@ function addCopyButton(figure) {
   figure.append(button, said);
 }
 
-/** @param {Element} group */
-function addTabs(group) {
+/**
+ * @param {Element} group
+ * @param {string} id
+ */
+function addTabs(group, id) {
   const figures = [...group.querySelectorAll("figure")];
   const list = document.createElement("div");
   list.role = "tablist";
@@ -50,7 +53,7 @@ function addTabs(group) {
     const caption = figure.querySelector("figcaption");
     tab.textContent = caption?.textContent ?? "";
     caption?.remove();
-    figure.id ||= `code-${crypto.randomUUID()}`;
+    figure.id = `${id}-${nth}`;
     figure.role = "tabpanel";
     figure.ariaLabel = tab.textContent;
     tab.setAttribute("aria-controls", figure.id);

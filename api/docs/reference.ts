@@ -276,7 +276,9 @@ class Schemas {
       return Object.keys(inner.properties ?? {}).length > 0 ? [this.fields(inner, mark)] : [];
     });
     if (objects.length === 0) return "";
-    return `<details><summary>Fields of <code>${escapeHtml(name)}</code></summary>${objects.join("")}</details>`;
+    // What a list or an event is about.
+    const open = name === "data" ? " open" : "";
+    return `<details${open}><summary>Fields of <code>${escapeHtml(name)}</code></summary>${objects.join("")}</details>`;
   }
 
   /** A value with the required fields. */

@@ -54,7 +54,7 @@ const search =
     response.type("html").send(inTheme(answer(typeof q === "string" ? q : ""), themeOf(request)));
   };
 
-/** Light or dark by a link, because these pages run no script; the cookie is the application's (`web/src/ui/theme.tsx`). */
+/** Light or dark by a link, because these pages need no script; the cookie is the application's (`web/src/ui/theme.tsx`). */
 const chooseTheme: RequestHandler = ({ params, query }, response, next) => {
   const theme = THEMES.find((one) => one === params["theme"]);
   if (theme === undefined) return next();

@@ -121,17 +121,26 @@ describe("a person's way through", () => {
     await visitor.page.getByLabel("Endpoint").fill(receiver.url("/hook"));
     await visitor.press("Create webhook");
     await visitor.sees("Signing secret");
+    const secret = await visitor.page.locator(".secret code").textContent();
     await complete(apiKey);
     await visitor.page.getByRole("link", { name: receiver.url("/hook") }).click();
     await visitor.sees(/status 500|500/);
     expect(await visitor.page.title()).toMatch(/^Webhook 127\.0\.0\.1:\d+, active – /);
     await visitor.press("Details");
     await visitor.sees(/not now/);
-    expect(await visitor.findings()).toEqual([]);
+    const [request, answer] = await visitor.page.locator(".attempt .code pre").allTextContents();
+    expect(request).toMatch(/^POST \S+\/hook\n.*\nService-Signature: t=\d+,v1=[0-9a-f]{64}$/);
+    expect(answer).toMatch(/^HTTP 500\nDate: (?:.*\n)+\nnot now$/);
+    expect(await visitor.flaws()).toEqual([]);
     await visitor.press("Replay");
     await visitor.page.locator(".badge", { hasText: "delivered" }).waitFor();
     const [first, second] = receiver.to("/hook");
     expect(second?.event).toMatchObject({ event: "job.completed", id: first?.event.id });
+    await visitor.page.getByText("Resend as curl").click();
+    const curl = (await visitor.page.locator("pre", { hasText: "openssl" }).textContent()) as string;
+    const { stdout } = await run("sh", ["-c", curl], { env: { ...process.env, WEBHOOK_SECRET: secret ?? "" } });
+    expect(stdout).toMatch(/200 OK/);
+    expect(receiver.to("/hook")[2]?.event).toEqual(first?.event);
   });
 
   it("enables a webhook again that failed five times, and replays all it missed", async () => {

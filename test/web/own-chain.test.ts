@@ -443,6 +443,11 @@ describe("governance", () => {
       .getByRole("table", { name: /treasury paid/ })
       .getByText("12.50 USDG")
       .waitFor();
+    const steps = visitor.page
+      .getByRole("list", { name: "Life of the proposal", includeHidden: true })
+      .locator("li.done");
+    expect(await steps.locator("time").count()).toBe(6);
+    await visitor.page.locator(".proposals summary").click();
     expect(await visitor.flaws()).toEqual([]);
     expect(visitor.complaints).toEqual([]);
   });

@@ -89,6 +89,9 @@ it("a receiver that fails four times gets five attempts with the same bytes", as
   expect(delivery).toMatchObject({ attempts: 5, next_attempt_at: null, event: "credit.topup", last_status: 200 });
   const received = receiver.to(path);
   expect(new Set(received.map((one) => one.body.toString()))).toEqual(new Set([body]));
+  expect(attempt_log.map(({ signature }) => signature)).toEqual(
+    received.map(({ headers }) => headers["service-signature"]),
+  );
   expect(await statusOf(webhook)).toBe("active");
 });
 
@@ -171,7 +174,15 @@ it("an attempt that failed is told of in the log as it was", async () => {
       "answered 302: redirects are not followed",
     ],
     ["unknown", "https://does-not-exist.example/hook", null, expect.stringContaining("could not be resolved") as never],
-    ["long", receiver.url("/long", answer(400, "x".repeat(100_000))), 400, "answered 400"],
+    [
+      "long",
+      receiver.url(
+        "/long",
+        (response) => void response.writeHead(400, { "x-long": "y".repeat(8_000) }).end("x".repeat(100_000)),
+      ),
+      400,
+      "answered 400",
+    ],
     ["nul", receiver.url("/nul", answer(400, "a\0b")), 400, "answered 400"],
   ];
   const webhooks = await Promise.all(cases.map(([, url]) => client.webhook(url, ["credit.topup"])));
@@ -188,10 +199,14 @@ it("an attempt that failed is told of in the log as it was", async () => {
         started_at: expect.any(String),
         duration_ms: expect.any(Number),
         status,
+        signature: expect.stringMatching(/^t=\d+,v1=[0-9a-f]{64}$/),
+        response_headers: status === null ? null : expect.stringMatching(/^(?:Date|x-long): /m),
         response: attempt_log[0]?.response,
         error,
       },
     ]);
+    if (name === "redirecting") expect(attempt_log[0]?.response_headers).toMatch(/^location: \S+\/target$/m);
+    if (name === "long") expect(attempt_log[0]?.response_headers?.length).toBeLessThanOrEqual(2_048);
     if (name === "long") expect(attempt_log[0]?.response).toBe("x".repeat(1_024));
     if (name === "nul") expect(attempt_log[0]?.response).toBe("a\ufffdb");
     await client.api.request("DELETE", `/v1/webhooks/${webhook.id}`);

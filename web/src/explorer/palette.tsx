@@ -17,6 +17,18 @@ const PAGES: Place[] = [
   { kind: "Page", label: "Governance: proposals, votes, treasury", path: "/app/governance" },
 ];
 
+/** The documentation has a search of its own, on pages outside of the application. */
+const documented = (text: string): Place[] =>
+  text.trim().length < 2
+    ? []
+    : [
+        {
+          kind: "Guide",
+          label: `Search guide and reference for “${text.trim()}”`,
+          path: `/docs/search?q=${encodeURIComponent(text.trim())}`,
+        },
+      ];
+
 const pagesNamed = (text: string) =>
   PAGES.filter(({ label }) => label.toLowerCase().includes(text.trim().toLowerCase()));
 
@@ -46,7 +58,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
         ? found.data === undefined
           ? []
           : placesOfHash(hash, found.data)
-        : [...placesOf(text), ...pagesNamed(text), ...placesNamed(text, names)].slice(0, 12);
+        : [...[...placesOf(text), ...pagesNamed(text), ...placesNamed(text, names)].slice(0, 12), ...documented(text)];
   const active = Math.min(chosen, places.length - 1);
   useEffect(() => {
     document.getElementById(`${id}-${active}`)?.scrollIntoView({ block: "nearest" });
@@ -54,7 +66,8 @@ export function Palette({ onClose }: { onClose: () => void }) {
   const go = (place: Place | undefined) => {
     if (place === undefined) return;
     onClose();
-    void navigate(place.path);
+    if (place.path.startsWith("/app")) void navigate(place.path);
+    else location.assign(place.path);
   };
   const press = (event: KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];

@@ -51,7 +51,7 @@ function Cards({ account }: { account: AccountInfo }) {
           worth {usdg(account.free)}, spendable and withdrawable
         </Figure>
         <Figure label="In your wallet" value={balance.data === undefined ? "–" : units(balance.data, 6)}>
-          USDG
+          USDG, a stablecoin meant to be worth one US dollar
         </Figure>
       </dl>
       <OperatorNotice account={account} />

@@ -26,7 +26,7 @@ export function GovernancePage() {
   return (
     <Page
       title="Governance"
-      about="Holders of SVC decide on fees, prices, operators, arbiters and the treasury. What they decided waits in a timelock before it happens."
+      about="SVC is the protocol's token. Workers put it up as stake, and its holders decide on fees, prices, operators, arbiters and the treasury. What they decided waits in a timelock before it happens."
     >
       <Card>
         <NodeChoice

@@ -11,6 +11,9 @@ export const credits = (value: number): string => `${numbers.format(value)} ${va
 export const usdg = (value: number): string =>
   `${(value / 100).toLocaleString("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 2 })} USDG`;
 
+/** Said where USDG first stands on a page. */
+export const USDG_IS = "USDG is a stablecoin: a token meant to be worth one US dollar.";
+
 /** Units of a token with `decimals`, without trailing zeros beyond `least` places. */
 export function units(value: bigint, decimals: number, least = 2): string {
   const negative = value < 0n;

@@ -3,7 +3,7 @@ import { FLAT_TOKENS, type Prices, quote } from "../../../protocol/pricing.ts";
 import type { Model } from "../../contract.ts";
 import { Field } from "./controls.tsx";
 import { CopyButton } from "./copy.tsx";
-import { count, moment, usdg } from "./format.ts";
+import { count, moment, USDG_IS, usdg } from "./format.ts";
 import { ModelLink } from "./links.tsx";
 import { Badge, TierBadge } from "./status.tsx";
 import { Table } from "./table.tsx";
@@ -36,7 +36,7 @@ export const Estimator = ({ typed, setTyped }: ReturnType<typeof useAnswerTokens
     />
     <p className="hint">
       Up to {FLAT_TOKENS} tokens an answer costs the least charge. A longer one costs the price per 1,000 tokens,
-      rounded up, but never less than the least charge. Prompts cost nothing. A credit is 0.01 USDG, a stablecoin.
+      rounded up, but never less than the least charge. Prompts cost nothing. A credit is 0.01 USDG. {USDG_IS}
     </p>
   </div>
 );

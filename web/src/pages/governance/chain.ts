@@ -26,34 +26,20 @@ import { readerOf } from "../../../../shared/contract-reader.ts";
 import { LogReader } from "../../../../verify/chain.ts";
 import { app } from "../../data/app.ts";
 import { askNode } from "../../explorer/ask-node.ts";
+import { type Moment, type ProposalLife, STATES } from "./life.ts";
 
 /** Most blocks asked for in one question, and questions of one look. */
 const SPAN = 10_000n;
 const LOOK = 20n;
 
-/** `ProposalState` of the governor, by its number. */
-const STATES = ["pending", "active", "canceled", "defeated", "succeeded", "queued", "expired", "executed"] as const;
-export type ProposalState = (typeof STATES)[number];
-
 /** What a decision calls; `value`: of the chain's currency. */
 export type Action = { target: Address; value: bigint; data: Hex };
 
-export type Proposal = {
+export type Proposal = ProposalLife & {
   id: bigint;
   proposer: Address;
   description: string;
   actions: readonly Action[];
-  state: ProposalState;
-  /** Unix seconds. `snapshot`: whose votes count is fixed then, and the vote begins. `eta`: when it can be executed; 0 until it is queued. */
-  snapshot: number;
-  deadline: number;
-  eta: number;
-  /** Base units of SVC. */
-  against: bigint;
-  inFavour: bigint;
-  abstain: bigint;
-  quorum: bigint;
-  tx: Hex;
 };
 
 /** What waits in the timelock; `readyAt`: Unix seconds. */
@@ -72,7 +58,15 @@ export const governorOf = () => ({ address: at("ProtocolGovernor"), abi: protoco
 export const serviceTokenOf = () => ({ address: at("ServiceToken"), abi: serviceTokenAbi }) as const;
 
 const EVENTS: Abi = [...protocolGovernorAbi, ...protocolTimelockAbi, ...protocolTreasuryAbi];
-const NAMES = ["ProposalCreated", "CallScheduled", "TreasuryPaid", "CompensationPaid"] as const;
+const NAMES = [
+  "ProposalCreated",
+  "ProposalQueued",
+  "ProposalExecuted",
+  "ProposalCanceled",
+  "CallScheduled",
+  "TreasuryPaid",
+  "CompensationPaid",
+] as const;
 const TOPICS = EVENTS.filter((item): item is AbiEvent => item.type === "event")
   .filter(({ name }) => (NAMES as readonly string[]).includes(name))
   .map((item) => toEventSelector(item));
@@ -95,34 +89,65 @@ async function readDecisions(client: Client, newest: Promise<Head>, looks: numbe
   const back = head.number - SPAN * LOOK * BigInt(looks);
   const start = BigInt(app.start_block);
   const from = back > start ? back : start;
-  const found = await new LogReader(client, SPAN).read(
+  const times = new Map<bigint, number>();
+  const found = await new LogReader(client, SPAN, (block, time) => times.set(block, time)).read(
     { address: [at("ProtocolGovernor"), at("ProtocolTimelock"), at("ProtocolTreasury")], topics: [TOPICS] },
     from,
     head.number,
   );
-  const logs = found as unknown as Log[];
+  const logs = found as unknown as Log<bigint, number, false>[];
   const now = Number(head.timestamp);
-  const [proposals, operations] = await Promise.all([readProposals(client, logs, now), readOperations(client, logs)]);
+  const timeOf = async (blockNumber: bigint): Promise<number> =>
+    times.get(blockNumber) ?? Number((await getBlock(client, { blockNumber })).timestamp);
+  const [proposals, operations] = await Promise.all([
+    readProposals(client, logs, now, timeOf),
+    readOperations(client, logs),
+  ]);
   return { now, from: from === start ? null : from, proposals, operations, payments: paymentsIn(logs) };
 }
 
-async function readProposals(client: Client, logs: Log[], now: number): Promise<Proposal[]> {
-  const made = parseEventLogs({ abi: protocolGovernorAbi, logs, eventName: "ProposalCreated" });
+/** `timeOf`: of a block; some nodes say it with the logs, others are asked. */
+async function readProposals(
+  client: Client,
+  logs: Log<bigint, number, false>[],
+  now: number,
+  timeOf: (block: bigint) => Promise<number>,
+): Promise<Proposal[]> {
+  const abi = protocolGovernorAbi;
+  const created = parseEventLogs({ abi, logs, eventName: "ProposalCreated" });
+  const later = parseEventLogs({ abi, logs, eventName: ["ProposalQueued", "ProposalExecuted", "ProposalCanceled"] });
+  const momentOf = async ({
+    blockNumber,
+    transactionHash: tx,
+  }: Pick<Log<bigint, number, false>, "blockNumber" | "transactionHash">) => ({
+    at: await timeOf(blockNumber),
+    tx,
+  });
   const read = readerOf(client, governorOf());
-  const proposals = made.map(async ({ args, transactionHash: tx }) => {
+  const proposals = created.map(async (log) => {
+    const { args } = log;
     const { proposalId: id, proposer, description, targets, values, calldatas, voteStart, voteEnd } = args;
     const [snapshot, deadline] = [Number(voteStart), Number(voteEnd)];
-    const [state, [against, inFavour, abstain], eta, quorum] = await Promise.all([
+    const when = async (name: (typeof later)[number]["eventName"]): Promise<Moment | null> => {
+      const event = later.find(({ eventName, args }) => eventName === name && args.proposalId === id);
+      return event === undefined ? null : await momentOf(event);
+    };
+    const [state, [against, inFavour, abstain], eta, quorum, made, queued, executed, canceled] = await Promise.all([
       read("state", [id]),
       read("proposalVotes", [id]),
       read("proposalEta", [id]),
       // It is fixed with the votes; before, the one of now stands for it.
       read("quorum", [BigInt(Math.min(snapshot, now - 1))]),
+      momentOf(log),
+      when("ProposalQueued"),
+      when("ProposalExecuted"),
+      when("ProposalCanceled"),
     ]);
     const actions = targets.map((target, i) => ({ target, value: values[i] ?? 0n, data: calldatas[i] ?? "0x" }));
     const votes = { against, inFavour, abstain, quorum };
     const times = { snapshot, deadline, eta: Number(eta) };
-    return { id, proposer, description, actions, state: STATES[state] ?? "pending", ...times, ...votes, tx };
+    const life = { made, queued, executed, canceled };
+    return { id, proposer, description, actions, state: STATES[state] ?? "pending", ...times, ...votes, ...life };
   });
   return (await Promise.all(proposals)).toReversed();
 }

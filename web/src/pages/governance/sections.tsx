@@ -10,7 +10,8 @@ import { Badge } from "../../ui/status.tsx";
 import { Table } from "../../ui/table.tsx";
 import { TxHash } from "../../wallet/action-status.tsx";
 import { Actions, amountOf, svcOf, titleOf } from "./actions.tsx";
-import type { Governance, Proposal, ProposalState } from "./chain.ts";
+import type { Governance, Proposal } from "./chain.ts";
+import { lifeOf, type ProposalState } from "./life.ts";
 
 type SectionsProps = {
   governance: Governance;
@@ -53,12 +54,12 @@ function Proposals({ governance: { proposals, from, now }, older, deeds }: Secti
               <span>{headOf(proposal)}</span>
               <Badge tone={TONES[proposal.state]}>{proposal.state}</Badge>
             </summary>
-            <p className="hint">{nextOf(proposal, now)}</p>
             <Actions actions={proposal.actions} />
+            <Life proposal={proposal} now={now} />
             <Tally proposal={proposal} />
             <p className="hint wrap description">{proposal.description}</p>
             <p className="hint">
-              Proposed by <AddressLink address={proposal.proposer} what="proposer" /> in <TxHash hash={proposal.tx} />
+              Proposed by <AddressLink address={proposal.proposer} what="proposer" />
             </p>
             {deeds?.(proposal)}
           </details>
@@ -81,22 +82,21 @@ function headOf({ actions }: Proposal): string {
   return actions.length === 1 ? titleOf(first) : `${titleOf(first)}, and ${actions.length - 1} more`;
 }
 
-function nextOf({ state, snapshot, deadline, eta }: Proposal, now: number): string {
-  switch (state) {
-    case "pending":
-      return `The vote begins ${momentOf(snapshot)}. Whose votes count is fixed then.`;
-    case "active":
-      return `The vote ends ${momentOf(deadline)}.`;
-    case "succeeded":
-      return "It was decided. Anybody can put it into the timelock's queue.";
-    case "queued":
-      return now < eta ? `It can be executed from ${momentOf(eta)}.` : "Its time has come: anybody can execute it.";
-    case "defeated":
-      return `The vote ended ${momentOf(deadline)}.`;
-    default:
-      return `The vote was until ${momentOf(deadline)}.`;
-  }
-}
+/** From the proposal to what it does, step by step. */
+const Life = ({ proposal, now }: { proposal: Proposal; now: number }) => (
+  <ol className="life" aria-label="Life of the proposal">
+    {lifeOf(proposal, now).map(({ title, at, is, note, tx }) => (
+      <li key={title} className={`step ${is}`} aria-current={is === "next" ? "step" : undefined}>
+        <p className="step-title">{title}</p>
+        <div className="step-text">
+          {at === null ? null : <time dateTime={new Date(at * 1_000).toISOString()}>{momentOf(at)}</time>}
+          {tx === undefined ? null : <TxHash hash={tx} />}
+          {note}
+        </div>
+      </li>
+    ))}
+  </ol>
+);
 
 /** The votes as a bar and as numbers, and whether enough take part. */
 function Tally({ proposal: { inFavour, against, abstain, quorum } }: { proposal: Proposal }) {

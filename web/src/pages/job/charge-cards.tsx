@@ -5,7 +5,7 @@ import type { Moment, Verdict } from "../../explorer/verdict.ts";
 import { useNow } from "../../ui/clock.ts";
 import { Button } from "../../ui/controls.tsx";
 import { Code, Hash } from "../../ui/copy.tsx";
-import { clock, countdown, creditsOf, day, moment, units } from "../../ui/format.ts";
+import { clock, countdown, creditsOf, day, moment, USDG_IS, units } from "../../ui/format.ts";
 import { Card, Notice } from "../../ui/page.tsx";
 import { TxHash } from "../../wallet/action-status.tsx";
 
@@ -81,6 +81,7 @@ export function MoneyCard({ shares, givenBack }: Pick<Verdict, "shares" | "given
           </div>
         ))}
       </dl>
+      <p className="hint">{USDG_IS}</p>
       {givenBack === 0n ? null : (
         <p>
           After the dispute, <strong>{creditsOf(givenBack)}</strong> came back to the client: from the operator's

@@ -6,12 +6,13 @@ import { errorMessageOf } from "../../data/error-message.ts";
 import { deliveriesQuery, deliveryQuery } from "../../data/queries.ts";
 import { useChange } from "../../data/use-change.ts";
 import { Button, Select } from "../../ui/controls.tsx";
+import { Code } from "../../ui/copy.tsx";
 import { shortMoment } from "../../ui/format.ts";
 import { JobLink } from "../../ui/links.tsx";
 import { Loaded } from "../../ui/loaded.tsx";
 import { Card, Empty, Failure } from "../../ui/page.tsx";
 import { Badge } from "../../ui/status.tsx";
-import { Table } from "../../ui/table.tsx";
+import { curlOf } from "./resend.ts";
 
 const TONES = { pending: "wait", delivered: "good", failed: "bad", skipped: "mild" } as const;
 const STATES = Object.keys(TONES) as DeliveryState[];
@@ -119,18 +120,23 @@ function Details({ id }: { id: string }) {
   const detail = useQuery(deliveryQuery(id, before));
   return (
     <Loaded query={detail} rows={3}>
-      {({ attempt_log, body, has_more }) => (
+      {({ url, attempt_log, body, has_more }) => (
         <>
-          <Table caption="Attempts" columns={["Attempt", "When", "Took", "Answer"]} plain>
-            {attempt_log.map((attempt) => (
-              <tr key={attempt.number}>
-                <td>{attempt.number}</td>
-                <td>{shortMoment(attempt.started_at)}</td>
-                <td>{attempt.duration_ms === null ? "–" : `${attempt.duration_ms} ms`}</td>
-                <td className="breaks">{answerOf(attempt)}</td>
-              </tr>
-            ))}
-          </Table>
+          {attempt_log.map((attempt, nth) => (
+            <details key={attempt.number} className="attempt" open={nth === attempt_log.length - 1}>
+              <summary>
+                Attempt {attempt.number}: {attempt.error ?? `answered ${attempt.status}`}{" "}
+                <span className="hint">
+                  {shortMoment(attempt.started_at)}
+                  {attempt.duration_ms === null ? "" : `, ${attempt.duration_ms} ms`}
+                </span>
+              </summary>
+              <Code text={requestOf(url, attempt)} what={`request of attempt ${attempt.number}`} />
+              {attempt.status === null ? null : (
+                <Code text={answerOf(attempt)} what={`answer to attempt ${attempt.number}`} />
+              )}
+            </details>
+          ))}
           {has_more || before !== undefined ? (
             <nav className="actions" aria-label="Attempts">
               <Button disabled={before === undefined} onClick={() => setBefore(undefined)}>
@@ -141,21 +147,29 @@ function Details({ id }: { id: string }) {
               </Button>
             </nav>
           ) : null}
-          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
-          <pre className="body-text" tabIndex={0}>
-            {pretty(body)}
-          </pre>
+          <h3>Body</h3>
+          <Code text={pretty(body)} what="body" />
+          <details className="attempt">
+            <summary>Resend as curl</summary>
+            <p className="hint">
+              It is signed anew on your machine: set <code>WEBHOOK_SECRET</code> there first. Nothing goes through this
+              service.
+            </p>
+            <Code text={curlOf(url, body)} what="curl command" />
+          </details>
         </>
       )}
     </Loaded>
   );
 }
 
-function answerOf({ status, error, response }: Attempt): string {
-  const said = response ? `: ${response.slice(0, 200)}` : "";
-  if (error !== null) return `${error}${said}`;
-  return status === null ? "not known" : `${status}${said}`;
-}
+/** As it was sent, without the body. */
+const requestOf = (url: string, { signature }: Attempt): string =>
+  [`POST ${url}`, "Content-Type: application/json", `Service-Signature: ${signature ?? "not known"}`].join("\n");
+
+/** What came back: status, headers, and the begin of the body. */
+const answerOf = ({ status, response_headers, response }: Attempt): string =>
+  [`HTTP ${status}`, response_headers, response && `\n${response}`].filter((part) => !!part).join("\n");
 
 /** The body is JSON; indented it can be read. */
 function pretty(body: string): string {
