@@ -103,6 +103,32 @@ describe("an honest job", () => {
   });
 });
 
+describe("a job with reasoning", () => {
+  const counts = { completionTokens: 1_000, reasoningTokens: 2_000 };
+
+  it("pays for both where its operator settled it", async () => {
+    const { jobId } = await p.settle(counts, 4_000);
+    const { code, output } = await verifyJob([toApiJobId(jobId), ...at]);
+    expect(output).toContain("7 prompt tokens, 1000 output tokens and 2000 of reasoning");
+    expect(output).toContain("12 credits were charged: the price of 3000 output tokens");
+    expect(code).toBe(0);
+  });
+
+  it.each([
+    [1_000, 16_000, 8],
+    [3_000, 3_000, 12],
+    [3_000, 2_500, 10],
+  ])(
+    "that only its worker proved pays for %i tokens of content in %i bytes: %i credits",
+    async (completionTokens, textBytes, credits) => {
+      const { jobId } = await p.prove(undefined, { completionTokens, reasoningTokens: 2_000, textBytes }, 4_000);
+      const { code, output } = await verifyJob([toApiJobId(jobId), ...at]);
+      expect(output).toContain(`it charges ${credits} credits from`);
+      expect(code).toBe(0);
+    },
+  );
+});
+
 describe("jobs of other kinds", () => {
   it("many in one transaction are each found with their own signature", async () => {
     const ids = [newJobId(), newJobId(), newJobId()] as const;

@@ -123,7 +123,12 @@ export async function startProtocol(windows: Record<string, number> = {}) {
   });
   const completeCall = async (completion: Completion, key: Sender = workerKey): Promise<Call> => ({
     functionName: "complete",
-    args: [completion, completion.completionTokens, await sign(key, "Completion", completion), client.address],
+    args: [
+      completion,
+      completion.completionTokens + completion.reasoningTokens,
+      await sign(key, "Completion", completion),
+      client.address,
+    ],
   });
   const encode = (call: Call) =>
     encodeFunctionData({ abi: inferenceEscrowAbi, ...call } as EncodeFunctionDataParameters);
@@ -153,9 +158,13 @@ export async function startProtocol(windows: Record<string, number> = {}) {
     return { jobId, completion, receipt };
   };
   /** The worker proves its job without the gateway; `relay` sends its calls. */
-  const prove = async (relay = (calls: Call[]) => batch(people.stranger, calls)) => {
-    const jobId = await lock();
-    const completion = await completionOf(jobId);
+  const prove = async (
+    relay = (calls: Call[]) => batch(people.stranger, calls),
+    more: Partial<Completion> = {},
+    maxTokens?: number,
+  ) => {
+    const jobId = await lock(maxTokens);
+    const completion = await completionOf(jobId, more);
     const assignment = { jobId, worker: workerKey.address, attempt: 1, acknowledgeBy: (await now()) + 60 };
     const acknowledge = {
       functionName: "acknowledge",
