@@ -215,7 +215,10 @@ export async function replayDeliveries(
 
 function demandActive(webhook: { id: string; status: string }): void {
   if (webhook.status === "active") return;
-  throw new ApiError("conflict", `Webhook ${webhook.id} has failed and gets nothing: enable it first, then replay.`);
+  throw new ApiError(
+    "conflict",
+    `Webhook ${webhook.id} has the status 'failed' and receives no events: enable it first, then replay.`,
+  );
 }
 
 /** Tests of one webhook that its log keeps: the newest. */
@@ -233,7 +236,7 @@ export async function sendTest(context: WebhookContext, wallet: string, webhookI
       [webhookId],
     );
     if (running.rowCount !== 0)
-      throw new ApiError("conflict", "A test is on its way to this webhook: wait for its end.");
+      throw new ApiError("conflict", "A test event is being delivered to this webhook: wait for its result.");
     const now = new Date();
     const { id, body } = testEvent(webhookId, now);
     await client.query("INSERT INTO webhook_event (id, name, occurred_at, body) VALUES ($1, $2, $3, $4)", [

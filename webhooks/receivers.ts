@@ -325,7 +325,7 @@ export async function rotateSecret(
   );
   if (rows[0] !== undefined) return { ...webhookObject(context, rows[0]), secret };
   await ownWebhook(context.pool, wallet, id);
-  throw new ApiError("conflict", "The secret before this one still counts: retire it first, then make another one.");
+  throw new ApiError("conflict", "The previous secret is still valid: retire it first, then create a new one.");
 }
 
 /** The secret before this one counts no more. @throws ApiError `webhook_not_found` */

@@ -102,7 +102,7 @@ function takeTurn({ pauses }: Pick<JobContext, "pauses">, wallet: Address): void
   if (pauseMs === 0) return;
   const seconds = Math.ceil(pauseMs / 1000);
   throw unavailable(
-    `The wallet's last requests failed at the models; it gets its next turn in ${seconds} s. Change the request that fails.`,
+    `The wallet's last requests failed at the models, so its next one is taken in ${seconds} s. Change the request that fails.`,
     seconds,
   );
 }
@@ -225,9 +225,13 @@ export function lockError(context: OwnOperator, job: LockedJob, revert: DecodedR
       return authorizationInvalid(String(first), String(second));
     case "Job_AuthorizationTooLong":
     case "Job_InvalidId":
-      return unauthorizable(`the settlement contract refused it (${revert.name}): is your clock right?`);
+      return unauthorizable(`the settlement contract refused it (${revert.name}): check your clock`);
     case "Job_ModelNotActive":
-      return new ApiError("model_not_found", `The model '${model.id}' is no longer offered.`, { param: "model" });
+      return new ApiError(
+        "model_not_found",
+        `The model '${model.id}' is no longer offered; GET /v1/models lists those that are.`,
+        { param: "model" },
+      );
     case "Ledger_Paused":
       return new ApiError("service_unavailable", "New jobs are paused on the settlement contract; retry later.");
     case "Job_PriceExceedsLimit":
@@ -264,7 +268,7 @@ function mayNotLock({ operator }: OwnOperator): ApiError {
 /** 409: a job of this id exists on chain. */
 export function idTaken(jobId: Hex): ApiError {
   const id = toApiJobId(jobId);
-  return new ApiError("conflict", `The job id ${id} was used before; an authorization is good for one job.`, {
+  return new ApiError("conflict", `The job id ${id} was used before: make a new id and sign an authorization for it.`, {
     details: { job_id: id },
   });
 }

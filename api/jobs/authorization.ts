@@ -62,8 +62,8 @@ export function parseAuthorization(header: string): ClientAuthorization {
     const [name = "", ...value] = part.split("=");
     const key = name.trim();
     if (!Object.hasOwn(FIELDS, key))
-      throw unauthorizable(`'${key.slice(0, 40)}' is none of ${Object.keys(FIELDS).join(", ")}`);
-    if (given.has(key)) throw unauthorizable(`${key} is there twice`);
+      throw unauthorizable(`'${key.slice(0, 40)}' is no field of it; its fields are ${Object.keys(FIELDS).join(", ")}`);
+    if (given.has(key)) throw unauthorizable(`it has ${key} twice`);
     given.set(key, value.join("=").trim());
   }
   const read = <Name extends Field>(name: Name) => {

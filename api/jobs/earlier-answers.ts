@@ -121,13 +121,17 @@ export class EarlierAnswers {
 }
 
 const notOver = (jobId: Hex) =>
-  new ApiError("conflict", `The first of these requests is not over: follow ${toApiJobId(jobId)}.`, {
-    details: { job_id: toApiJobId(jobId) },
-  });
+  new ApiError(
+    "conflict",
+    `The first one of these requests is still running: follow its job at GET /v1/jobs/${toApiJobId(jobId)}.`,
+    {
+      details: { job_id: toApiJobId(jobId) },
+    },
+  );
 
 const tooMany = (jobId: Hex) =>
   new ApiError(
     "conflict",
-    `${WALLET_WAITING} repeated requests of this wallet wait for their answers: retry in ${RETRY_AFTER} seconds, or follow ${toApiJobId(jobId)}.`,
+    `${WALLET_WAITING} repeated requests of this wallet wait for their answers: retry in ${RETRY_AFTER} seconds, or follow the job at GET /v1/jobs/${toApiJobId(jobId)}.`,
     { details: { job_id: toApiJobId(jobId), retry_after: RETRY_AFTER } },
   );

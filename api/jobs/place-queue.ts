@@ -246,7 +246,7 @@ export class PlaceQueue {
   ): ApiError {
     if (isHeld) {
       return unavailable(
-        "The wallet's other requests hold its credits until the chain has their locks; retry in a few seconds.",
+        "Other requests of the wallet hold its credits until their locks are mined; retry in a few seconds.",
         5,
       );
     }

@@ -16,7 +16,7 @@ export function insufficientCredits(remaining: number, required: number, model: 
 /** 503 to a wallet of which nobody knows that it has credits, while those of many such wallets are read. */
 export const tooManyBalances = (): ApiError =>
   unavailable(
-    "Too many wallets with unknown credits send requests; this one's was not looked at. Retry in a second.",
+    "The balances of too many wallets are being read, so this request was not looked at. Retry in a second.",
     1,
   );
 
@@ -78,19 +78,19 @@ export const workerBrokeOff = (): ApiError =>
 export const failedAtModel = (): ApiError =>
   new ApiError(
     "request_failed_at_model",
-    "The model server failed on this request, and it answers others; nothing is charged. Change the request: check the order of the " +
+    "The model server fails on this request and answers others; nothing is charged. Change the request: check the order of the " +
       "messages' roles, simplify the JSON schema, or leave out optional parameters.",
   );
 
 /** 503: the gateway's own tests failed, too. */
 export const modelServersFailed = (): ApiError =>
-  unavailable("The model servers failed, not only on this request; nothing is charged. Retry in a few seconds.", 5);
+  unavailable("The model servers did not pass the service's own test; nothing is charged. Retry in a few seconds.", 5);
 
 /** 400, which agents answer by shortening their history: the servers count tokens, and their templates', where the gateway estimates. */
 export const contextExceeded = ({ id, contextWindow }: Model): ApiError =>
   new ApiError(
     "context_length_exceeded",
-    `The model server does not hold this conversation in ${id}'s window of ${contextWindow} tokens, with its own template and count; ` +
+    `By the model server's own template and count, the conversation exceeds ${id}'s window of ${contextWindow} tokens; ` +
       "nothing is charged. Shorten the conversation.",
     { param: "messages" },
   );

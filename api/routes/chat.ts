@@ -78,7 +78,7 @@ export function completeChat(dependencies: ChatDependencies): RequestHandler {
     const exchange = { plan, body, request, response };
     const key = idempotencyKey(request);
     if (authorization !== null) {
-      if (key !== null) throw unauthorizable("its job id is an Idempotency-Key already; send no other");
+      if (key !== null) throw unauthorizable("its job id makes the request repeatable; leave out the Idempotency-Key");
       const { jobId } = authorization.signed;
       await answerOnce(dependencies, exchange, { key: toApiJobId(jobId), jobId });
     } else if (key !== null) await answerOnce(dependencies, exchange, { key, jobId: null });
@@ -362,9 +362,13 @@ async function replayAnswer(
   const jobId = toApiJobId(job.jobId);
   const answer = await kept.read(job, response);
   if (answer === null) {
-    throw new ApiError("conflict", `This request was answered as ${jobId}; the answer is no longer kept.`, {
-      details: { job_id: jobId },
-    });
+    throw new ApiError(
+      "conflict",
+      `This request was answered as ${jobId}, and the answer is no longer stored; a new key or job id gets another one.`,
+      {
+        details: { job_id: jobId },
+      },
+    );
   }
   setServiceHeaders(response, {
     jobId,

@@ -65,12 +65,12 @@ function toApiError(error: unknown): ApiError {
     return new ApiError("invalid_request", message, { cause: error });
   }
   if (code === NO_SUCH_CHARACTER) {
-    return new ApiError("invalid_request", "The request holds a NUL character where there can be none.", {
+    return new ApiError("invalid_request", "The request contains a NUL character, which no field accepts; remove it.", {
       cause: error,
     });
   }
   if (isNodeOutage(error) || isDatabaseOutage(error, code)) {
-    return unavailable("A part of the service is out of reach; retry in a few seconds.", 5, error);
+    return unavailable("A part of the service cannot be reached; retry in a few seconds.", 5, error);
   }
   return new ApiError(
     "internal_error",
@@ -96,13 +96,13 @@ function bodyError({ fault, limit }: BodyRefused): ApiError {
     case "compressed":
       return new ApiError(
         "invalid_request",
-        "Content-Encoding: requests are not taken compressed; send the JSON as it is.",
+        "Content-Encoding: compressed requests are not accepted; send plain JSON.",
         {
           param: "Content-Encoding",
         },
       );
     case "broken_off":
-      return new ApiError("invalid_request", "The request body broke off; send all of it.");
+      return new ApiError("invalid_request", "The request body ended early; send all of it.");
   }
 }
 

@@ -128,14 +128,17 @@ export const getJobOutputRoute = defineRoute({
       setJobHeaders(response, job);
       const notYet = new ApiError(
         "job_not_settled",
-        `${job.id} is ${job.status}: its answer cannot be had yet; ask again.`,
+        `${job.id} is ${job.status}, so its answer is not available yet; ask again in a few seconds.`,
       );
       if (job.status === "pending" || job.status === "processing") throw notYet;
       // Nobody paid for it: its gateway was killed, and its client was told that it has none.
       const isUncharged = (job.status === "failed" || job.status === "refunded") && job.on_chain.settlement_tx === null;
       const answer = stored && !isUncharged && (await kept.read(stored, response));
       if (!answer) {
-        throw new ApiError("output_not_found", `No answer of ${job.id} is kept: it had none, or its time is over.`);
+        throw new ApiError(
+          "output_not_found",
+          `No answer of ${job.id} is stored: the job had none, or its retention time is over.`,
+        );
       }
       // Once the answer is handed out, whoever ends the job must charge it. A job whose client was told that nothing is charged may still fail.
       if (stored && job.status === "settling" && !(await store.handOut(stored.jobId))) throw notYet;

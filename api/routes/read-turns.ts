@@ -35,8 +35,12 @@ export function inTurns(): RequestHandler {
     };
     if (line.running < AT_ONCE) return start();
     if (line.waiting.length < MOST_WAITING) return void line.waiting.push(start);
-    throw new ApiError("rate_limited", `More than ${MOST_WAITING} reads of this wallet's lists wait for each other.`, {
-      details: { retry_after: 1 },
-    });
+    throw new ApiError(
+      "rate_limited",
+      `More than ${MOST_WAITING} requests for this wallet's lists wait; send them one after the other.`,
+      {
+        details: { retry_after: 1 },
+      },
+    );
   };
 }

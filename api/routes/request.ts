@@ -176,7 +176,11 @@ export function authenticate(keys: Keys, balances: Balances): RequestHandler {
         "The API key does not exist or was revoked; create one in the web application's Settings.",
       );
     }
-    if (owner.suspended) throw new ApiError("key_suspended", "The API key is suspended for a policy violation.");
+    if (owner.suspended)
+      throw new ApiError(
+        "key_suspended",
+        "The API key is suspended for a policy violation; ask the operator of this service.",
+      );
     request.client = { wallet: getAddress(owner.wallet), keyCreatedAt: owner.createdAt };
     // A first value for every answer, errors included; routes that change the balance set it again.
     setServiceHeaders(response, { creditsRemaining: await remaining(balances, owner.wallet) });

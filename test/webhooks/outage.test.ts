@@ -16,7 +16,9 @@ afterAll(() => due?.close());
 /** A log of some days, so that PostgreSQL plans as it does for a service in use. */
 async function insertLog(): Promise<void> {
   await due.insert("old", { deliveries: 5_000 });
-  await due.pool.query("UPDATE webhook_delivery SET status = 'delivered', next_attempt_at = NULL, finished_at = now(), attempt = 1");
+  await due.pool.query(
+    "UPDATE webhook_delivery SET status = 'delivered', next_attempt_at = NULL, finished_at = now(), attempt = 1",
+  );
   await due.pool.query("INSERT INTO webhook_attempt SELECT id, 1, now(), 5, 200 FROM webhook_delivery");
   await due.pool.query("ANALYZE webhook_event, webhook_delivery, webhook_attempt");
 }

@@ -215,7 +215,10 @@ function keyRoutes({ keys }: Gateway): Router {
   const create: RequestHandler = async (request, response) => {
     const { wallet } = clientOf(request);
     if ((await keys.current(wallet))?.suspended) {
-      throw new ApiError("key_suspended", "The key is suspended for a policy violation and cannot be replaced.");
+      throw new ApiError(
+        "key_suspended",
+        "The key is suspended for a policy violation and cannot be replaced; ask the operator of this service.",
+      );
     }
     const apiKey = await keys.regenerate(wallet);
     response.status(201).json({ api_key: apiKey });

@@ -297,7 +297,7 @@ const nodeErrorHandler: ErrorRequestHandler = (error, _request, _response, next)
       new WebError("too_long", "The chain's answer is longer than this explorer reads; ask a node of your own.", error),
     );
   } else if (error instanceof RpcError) {
-    next(new WebError("node_refused", `The service's chain node refused the question: ${error.message}`, error));
+    next(new WebError("node_refused", `The service's chain node refused the request: ${error.message}`, error));
   } else next(error);
 };
 

@@ -133,7 +133,7 @@ function checkMessage(message: string, { origin, chainId }: Audience): { address
   const parsed = form === null ? {} : parseSiweMessage(message);
   const { address, nonce, domain, uri, version, issuedAt, expirationTime } = parsed;
   if (address === undefined || nonce === undefined || uri === undefined || version !== "1" || issuedAt === undefined) {
-    throw new WebError("invalid_message", "The signed text is not a sign-in message as of EIP-4361, version 1.");
+    throw new WebError("invalid_message", "The signed text is not a sign-in message by EIP-4361, version 1.");
   }
   const expected = new URL(origin);
   const scheme = form?.groups?.["scheme"];

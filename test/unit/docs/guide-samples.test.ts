@@ -51,12 +51,9 @@ describe("the key that makes a repetition safe", () => {
   afterAll(() => server.close());
 
   it.each([
-    ["openai (JavaScript)", () => ({ openai: new OpenAI({ baseURL, apiKey: "k" }) })],
-    ["ai", () => ({ generateText, service: createOpenAICompatible({ name: "service", baseURL, apiKey: "k" }) })],
-    [
-      "@langchain/openai",
-      () => ({ chat: new ChatOpenAI({ model: "qwen3-8b", apiKey: "k", configuration: { baseURL } }) }),
-    ],
+    ["JavaScript", () => ({ openai: new OpenAI({ baseURL, apiKey: "k" }) })],
+    ["AI SDK", () => ({ generateText, service: createOpenAICompatible({ name: "service", baseURL, apiKey: "k" }) })],
+    ["LangChain", () => ({ chat: new ChatOpenAI({ model: "qwen3-8b", apiKey: "k", configuration: { baseURL } }) })],
   ])("is sent by %s with every try, as the guide sets it", async (title, given) => {
     keys.length = 0;
     const names = given();

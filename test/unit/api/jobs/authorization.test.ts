@@ -57,12 +57,12 @@ describe("the header", () => {
   });
 
   it.each([
-    ["nothing", "", "'' is none of job_id, max_tokens, max_credits, expires_at, signature"],
-    ["another field", `${header(FIELDS)};operator=1`, "'operator' is none of"],
-    ["a name that every object has", `${header(FIELDS)};constructor=1`, "'constructor' is none of"],
-    ["a field twice", `${header(FIELDS)};max_tokens=1`, "max_tokens is there twice"],
-    ["two headers in one", `${header(FIELDS)}, ${header(FIELDS)}`, "is there twice"],
-    ["a semicolon at its end", `${header(FIELDS)};`, "'' is none of"],
+    ["nothing", "", "'' is no field of it; its fields are job_id, max_tokens, max_credits, expires_at, signature"],
+    ["another field", `${header(FIELDS)};operator=1`, "'operator' is no field of it"],
+    ["a name that every object has", `${header(FIELDS)};constructor=1`, "'constructor' is no field of it"],
+    ["a field twice", `${header(FIELDS)};max_tokens=1`, "it has max_tokens twice"],
+    ["two headers in one", `${header(FIELDS)}, ${header(FIELDS)}`, "it has max_tokens twice"],
+    ["a semicolon at its end", `${header(FIELDS)};`, "'' is no field of it"],
   ])("with %s is refused by what is wrong", (_what, text, why) => {
     expect(() => parseAuthorization(text)).toThrow(why);
   });

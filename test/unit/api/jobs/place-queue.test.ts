@@ -183,7 +183,7 @@ describe("a request", () => {
     const late = [told(ask("a")), told(ask("a"))];
     await pass(SECONDS * 1_000);
     for (const error of await Promise.all(late))
-      expect(error).toMatchObject({ code: "service_unavailable", message: expect.stringMatching(/other requests/) });
+      expect(error).toMatchObject({ code: "service_unavailable", message: expect.stringMatching(/Other requests/) });
     expect([free, counted.includes("unserved"), locking.get("a")]).toEqual([2, false, 8]);
   });
 
