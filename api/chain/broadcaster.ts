@@ -2,12 +2,9 @@
 import type { Hex } from "viem";
 import { type RawReceipt, type Rpc, RpcError, RpcUnreachable } from "./rpc.ts";
 
-const READ_MS = 5_000;
-
-/** What the node did with a broadcast. `refused` says nothing of the reason, and `unclear` not even that. */
+/** What the node did with a broadcast. `receipt`: where it sent one at once. `refused` says nothing of the reason, and `unclear` not even that. */
 type BroadcastResult =
-  | { status: "mined"; receipt: RawReceipt }
-  | { status: "taken" }
+  | { status: "taken"; receipt: RawReceipt | null }
   | { status: "refused"; error: RpcError }
   | { status: "unclear"; error: Error };
 
@@ -42,18 +39,11 @@ export class Broadcaster {
   async #try(method: string, raw: Hex): Promise<BroadcastResult> {
     try {
       const answer = await this.#rpc.request<RawReceipt | Hex | null>(method, [raw], SYNC_WAIT_MS);
-      return typeof answer === "object" && answer !== null ? { status: "mined", receipt: answer } : { status: "taken" };
+      return { status: "taken", receipt: typeof answer === "object" ? answer : null };
     } catch (error) {
       if (error instanceof RpcUnreachable) return { status: "unclear", error };
       if (!(error instanceof RpcError)) throw error;
-      return error.code === SYNC_TIMEOUT ? { status: "taken" } : { status: "refused", error };
+      return error.code === SYNC_TIMEOUT ? { status: "taken", receipt: null } : { status: "refused", error };
     }
-  }
-
-  /** Receipts of these transactions, in their order; null for one that the node does not show. Geth has an error for that while it indexes. */
-  async receipts(hashes: readonly Hex[]): Promise<(RawReceipt | null)[]> {
-    const calls = hashes.map((hash) => ({ method: "eth_getTransactionReceipt", params: [hash] }));
-    const answers = await this.#rpc.answers(calls, READ_MS);
-    return answers.map((answer) => ("error" in answer ? null : (answer.result as RawReceipt | null)));
   }
 }

@@ -146,10 +146,16 @@ export function batchGas(operations: readonly Operation[]): bigint {
   return operations.reduce((sum, operation) => sum + GAS_CEILING[operation.kind], BATCH_RESERVE);
 }
 
+/** Where an operation succeeded, and its events there. */
+type Success = { hash: Hex; blockNumber: number; blockTime: number; events: PlacedEvent[] };
+
 /** What became of one operation. It is known or not: there is no "probably failed". */
 export type Outcome =
-  | { status: "mined"; hash: Hex; blockNumber: number; blockTime: number; events: PlacedEvent[] }
+  | ({ status: "mined" } & Success)
   | { status: "reverted"; hash: Hex; blockNumber: number; revert: DecodedRevert };
+
+/** An operation succeeds in the block that the sequencer is building. It can still vanish from there. */
+export type Promised = { status: "promised" } & Success;
 
 /** An event with its place on chain, comparable across blocks. */
 export type PlacedEvent = DecodedEvent & { position: number };
@@ -164,7 +170,8 @@ export type MinedBatch = {
   hash: Hex;
   blockNumber: number;
   blockHash: Hex;
-  blockTime: number | null;
+  /** Unix seconds. */
+  blockTime: number;
   /** What it cost, wei; a rollup's part for its data included. */
   fee: bigint;
   success: boolean;
@@ -172,14 +179,12 @@ export type MinedBatch = {
   failures: Map<number, DecodedRevert>;
 };
 
-/** Reads a receipt of `execute`. `blockTime` is null where the node's logs carry no time. */
-export function readReceipt(receipt: RawReceipt): MinedBatch {
+/** Reads a receipt of `execute` in a block of this time. */
+export function readReceipt(receipt: RawReceipt, blockTime: number): MinedBatch {
   const blockNumber = hexToNumber(receipt.blockNumber);
   const eventsByJob = new Map<Hex, PlacedEvent[]>();
   const failures = new Map<number, DecodedRevert>();
-  let blockTime: number | null = null;
   for (const log of receipt.logs) {
-    if (log.blockTimestamp) blockTime = hexToNumber(log.blockTimestamp);
     const event = decodeProtocolEvent(log as { topics: Hex[]; data: Hex });
     if (event === null) continue;
     if (event.name === "BatchItemFailed") {
@@ -222,9 +227,9 @@ export function feeOf({ gasUsed, effectiveGasPrice, l1Fee }: RawReceipt): bigint
   return number(gasUsed) * number(effectiveGasPrice) + number(l1Fee);
 }
 
-/** The event of that name in a mined outcome. */
-export function eventOf(outcome: Outcome, name: string): PlacedEvent | undefined {
-  return outcome.status === "mined" ? outcome.events.find((event) => event.name === name) : undefined;
+/** The event of that name in a mined or promised outcome. */
+export function eventOf(outcome: Outcome | Promised, name: string): PlacedEvent | undefined {
+  return outcome.status === "reverted" ? undefined : outcome.events.find((event) => event.name === name);
 }
 
 /** The account of a job's wallet after an event: the whole of it where the event has its word, else the two balances; null without any. */

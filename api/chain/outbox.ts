@@ -13,11 +13,8 @@ export type Offer = { operations: number; gas: bigint; maxFee: bigint; priorityF
 /** One signed form of a transaction. */
 export type Variant = Offer & { hash: Hex; raw: Hex };
 
-/**
- * What goes out with one nonce: its operations, and its variants, oldest first. The first variant has all operations. `seenIn`: the block in which
- * one of them was seen mined.
- */
-export type OutboxRow = { nonce: number; items: Operation[]; variants: Variant[]; seenIn?: Hex | null };
+/** What goes out with one nonce: its operations, and its variants, oldest first. The first variant has all operations. */
+export type OutboxRow = { nonce: number; items: Operation[]; variants: Variant[] };
 
 /** In place of the mined hash where another transaction used the nonce. */
 export const VOID: Hex = "0x";
@@ -139,7 +136,7 @@ export class Outbox {
 
   async #read(where: string, values: unknown[] = []): Promise<OutboxRow[]> {
     const result = await this.#pool.query(
-      `SELECT t.nonce, t.items, t.mined_block_hash AS "seenIn",
+      `SELECT t.nonce, t.items,
               json_agg(json_build_object('hash', v.hash, 'raw', v.raw, 'maxFee', v.max_fee::text, 'priorityFee', v.priority_fee::text,
                                          'operations', COALESCE(v.operations, jsonb_array_length(t.items)),
                                          'gas', COALESCE(v.gas, t.gas)::text)
@@ -148,10 +145,9 @@ export class Outbox {
        WHERE t.signer = $1 AND ${where} GROUP BY t.signer, t.nonce ORDER BY t.nonce`,
       [this.#signer, ...values],
     );
-    return result.rows.map(({ nonce, items, variants, seenIn }) => ({
+    return result.rows.map(({ nonce, items, variants }) => ({
       nonce,
       items,
-      seenIn,
       variants: variants.map((variant: Record<keyof Variant, string>) => ({
         ...variant,
         gas: BigInt(variant.gas),

@@ -7,10 +7,12 @@
  *       ↓       The bytes are broadcast.
  *     sent      An unclear answer sends the same bytes again. What is refused or stuck gets variants of the same nonce, each on disk before it is
  *       ↓       sent: at another fee, or with fewer operations, in the end none (offers.ts says when).
- *       ↓       A receipt of one of the variants is read, and each operation that is in it gets its outcome.
+ *       ↓       Perhaps the sequencer promises one of the variants for the block that it builds. Who waits for no more than that, is told.
+ *       ↓       A receipt of one of the variants in a block of the chain is read, and each operation that is in it gets its outcome.
  *     mined     The row names the block. 1,000 blocks later it is deleted.
  *
  *     mined → queued  The mined variant has fewer operations. The others go into another batch; locks, until the block is final, do not.
+ *     sent → sent     The sequencer broke its promise: the block is there without the transaction. The same bytes go out again.
  *     sent → queued   Another transaction used the nonce. The row is closed as `void`, its operations go into another batch.
  *     mined → queued  The batch reverted as a whole. Its operations go into another batch with twice the gas, three times at most.
  *     mined, void → sent  A reorganisation took the transaction back (reorg-watch.ts). The same bytes are brought to their end again.
@@ -23,12 +25,19 @@ import { type Repeated, repeat } from "../../shared/repeat.ts";
 import type { NewJob } from "../db/jobs.ts";
 import { Broadcaster } from "./broadcaster.ts";
 import { affordableGas } from "./offers.ts";
-import { HAS_DEADLINE, isLock, type MinedBatch, type Operation, type Outcome, readReceipt } from "./operations.ts";
-import { type OutboxRow, type Variant, VOID } from "./outbox.ts";
+import { HAS_DEADLINE, isLock, type MinedBatch, type Operation, type Outcome, type Promised } from "./operations.ts";
+import { type OutboxRow, VOID } from "./outbox.ts";
 import { BatchLimit, BatchTiming, MAX_IN_FLIGHT, OperationQueue, Pacer, type Pending } from "./queue.ts";
 import { KEEP_BLOCKS, ReorgWatch } from "./reorg-watch.ts";
 import type { Rpc } from "./rpc.ts";
-import { firstOffer, type Sending, type SigningContext, settleNonce, signVariant } from "./transaction.ts";
+import {
+  firstOffer,
+  type PlacedVariant,
+  type Sending,
+  type SigningContext,
+  settleNonce,
+  signVariant,
+} from "./transaction.ts";
 
 /** A backlog older than this refuses new locks. */
 const BACKLOG_LIMIT_MS = 10_000;
@@ -55,18 +64,19 @@ export class NotSent extends Error {
 }
 
 /**
- * A submitted operation. `signed`: hash of the transaction it is to leave in, before that is recorded. `mined`: its outcome. Both reject only
- * with NotSent.
+ * A submitted operation. `signed`: hash of the transaction it is to leave in, before that is recorded. `mined`: its outcome. `promised`: that the
+ * sequencer promises its success, or its outcome if that is known before. All reject only with NotSent.
  */
-export type Submission = { signed: Promise<Hex>; mined: Promise<Outcome> };
+export type Submission = { signed: Promise<Hex>; promised: Promise<Promised | Outcome>; mined: Promise<Outcome> };
 
 /** Called for each mined batch, before the promises of its operations resolve; nobody may wait for them, after a restart or a reorganisation. */
-export type BatchObserver = (batch: MinedBatch, blockTime: number) => void;
+export type BatchObserver = (batch: MinedBatch) => void;
 
 /** A queued operation and how to tell its submitter. `job`: a new one, whose row is written with the transaction. */
 type Waiting = Pending & {
   job: NewJob | null;
   signed: PromiseWithResolvers<Hex>;
+  promised: PromiseWithResolvers<Promised | Outcome>;
   mined: PromiseWithResolvers<Outcome>;
 };
 
@@ -169,17 +179,18 @@ export class Pipeline {
   /** Queues an operation for the next batch. The row of a new `job` is written together with the transaction, before it is broadcast. */
   submit(operation: Operation, job: NewJob | null = null): Submission {
     const signed = Promise.withResolvers<Hex>();
+    const promised = Promise.withResolvers<Promised | Outcome>();
     const mined = Promise.withResolvers<Outcome>();
-    // A caller may care for one of them only; the other must not end the process as an unhandled rejection.
-    signed.promise.catch(() => {});
-    mined.promise.catch(() => {});
-    const item = { operation, job, queuedAt: Date.now(), tries: 0, signed, mined };
+    mined.promise.then(promised.resolve, promised.reject);
+    // A caller may care for one of them only; the others must not end the process as an unhandled rejection.
+    for (const { promise } of [signed, promised, mined]) promise.catch(() => {});
+    const item = { operation, job, queuedAt: Date.now(), tries: 0, signed, promised, mined };
     if (this.#stopping) refuse([item], new NotSent("the gateway is stopping"));
     else {
       this.#queue.push(item);
       this.#pump();
     }
-    return { signed: signed.promise, mined: mined.promise };
+    return { signed: signed.promise, promised: promised.promise, mined: mined.promise };
   }
 
   /** Transactions a second that may go out from now on. */
@@ -373,8 +384,8 @@ export class Pipeline {
   async #tryFinish(row: OutboxRow, waiters: Waiters): Promise<boolean> {
     const { logger } = this.#context;
     try {
-      const outcome = await settleNonce(this.#sending, row);
-      if (outcome.status === "mined") await this.#mined(row, outcome.variant, readReceipt(outcome.receipt), waiters);
+      const outcome = await settleNonce(this.#sending, row, (promised) => tellPromise(promised, waiters));
+      if (outcome.status === "mined") await this.#mined(row, outcome, waiters);
       if (outcome.status === "foreign") await this.#foreign(row, outcome, waiters);
       return true;
     } catch (error) {
@@ -383,17 +394,16 @@ export class Pipeline {
     }
   }
 
-  async #mined(row: OutboxRow, variant: Variant, batch: MinedBatch, waiters: Waiters): Promise<void> {
+  async #mined(row: OutboxRow, { variant, batch }: PlacedVariant, waiters: Waiters): Promise<void> {
     const { head, metrics } = this.#context;
-    const blockTime = batch.blockTime ?? (await this.#blockTime(batch.blockNumber));
-    head.observe(batch.blockNumber, blockTime);
+    head.observe(batch.blockNumber, batch.blockTime);
     this.#minedAt = performance.now();
-    for (const observer of this.#observers) observer(batch, blockTime);
+    for (const observer of this.#observers) observer(batch);
     metrics.batchItems.observe(variant.operations);
     const locks = new Map<number, Waiting>();
     const others: Waiting[] = [];
     for (const [index, item] of waiters) {
-      if (index < variant.operations) this.#resolve(item, index, batch, blockTime);
+      if (index < variant.operations) this.#resolve(item, index, batch);
       else if (isLock(item.operation)) locks.set(index, item);
       else others.push(item);
     }
@@ -438,7 +448,7 @@ export class Pipeline {
     }
   }
 
-  #resolve(item: Waiting, index: number, batch: MinedBatch, blockTime: number): void {
+  #resolve(item: Waiting, index: number, batch: MinedBatch): void {
     const { hash, blockNumber } = batch;
     const { kind, jobId } = item.operation;
     if (!batch.success) {
@@ -451,10 +461,7 @@ export class Pipeline {
     confirmationSeconds.observe({ kind }, (Date.now() - item.queuedAt) / 1000);
     operations.inc({ kind, outcome: revert?.name ?? "mined" });
     if (revert) item.mined.resolve({ status: "reverted", hash, blockNumber, revert });
-    else {
-      const events = batch.eventsByJob.get(jobId) ?? [];
-      item.mined.resolve({ status: "mined", hash, blockNumber, blockTime, events });
-    }
+    else item.mined.resolve({ status: "mined", ...successOf(jobId, batch) });
   }
 
   /** A transaction that is not ours took the nonce: ours can never be mined, so its operations go into another batch. */
@@ -477,12 +484,19 @@ export class Pipeline {
       logger.error({ err: error, nonce }, "a mined transaction could not be marked as such");
     }
   }
+}
 
-  /** For nodes whose logs carry no block time. */
-  async #blockTime(blockNumber: number): Promise<number> {
-    const params = [`0x${blockNumber.toString(16)}`, false];
-    const block = await this.#rpc.request<{ timestamp: Hex }>("eth_getBlockByNumber", params);
-    return Number(block.timestamp);
+/** What a batch did for one of its jobs. */
+function successOf(jobId: Hex, { hash, blockNumber, blockTime, eventsByJob }: MinedBatch) {
+  return { hash, blockNumber, blockTime, events: eventsByJob.get(jobId) ?? [] };
+}
+
+/** Tells who waits for it what the sequencer promises. That an operation would fail is no promise: the next block can have it otherwise. */
+function tellPromise({ variant, batch }: PlacedVariant, waiters: Waiters): void {
+  if (!batch.success) return;
+  for (const [index, { operation, promised }] of waiters) {
+    if (index >= variant.operations || batch.failures.has(index)) continue;
+    promised.resolve({ status: "promised", ...successOf(operation.jobId, batch) });
   }
 }
 

@@ -18,8 +18,9 @@ import {
   stepAfterRefusal,
   stepOfStuck,
 } from "./offers.ts";
-import { batchCalldata, batchGas, lacksLogs, type Operation } from "./operations.ts";
+import { batchCalldata, batchGas, lacksLogs, type MinedBatch, type Operation, readReceipt } from "./operations.ts";
 import type { Offer, Outbox, OutboxRow, Variant } from "./outbox.ts";
+import { findReceipts } from "./receipts.ts";
 import type { Head, RawReceipt, Rpc } from "./rpc.ts";
 
 /** What a process needs to send as its signer. */
@@ -36,7 +37,7 @@ export type SigningContext = {
     batchItems: Histogram;
     confirmationSeconds: Histogram<"kind">;
     operations: Counter<"kind" | "outcome">;
-    /** What was done with transactions that were refused or not mined: raise, lower, fewer, foreign. */
+    /** What was done with transactions that were refused or not mined: raise, lower, fewer, foreign; resend after a broken promise. */
     transactionSteps: Counter<"step">;
   };
   logger: Logger;
@@ -59,9 +60,12 @@ export type Sending = {
   mostGas: () => bigint | null;
 };
 
+/** A variant and what its block makes of it: one of the chain, or one that the sequencer is building. */
+export type PlacedVariant = { variant: Variant; batch: MinedBatch };
+
 /** Outcome of one nonce: mined as one of our variants, or used by a transaction that is not ours; the sender's `count` then, at `block`. `abandoned`: the process stops. */
 type NonceOutcome =
-  | { status: "mined"; receipt: RawReceipt; variant: Variant }
+  | ({ status: "mined" } & PlacedVariant)
   | { status: "foreign"; count: number; block: Block }
   | { status: "abandoned" };
 
@@ -79,6 +83,7 @@ const QUIET_LOOKS = 20;
 /** Gas of a transaction that only uses up its nonce. On some rollups the data costs gas as well; what is not used is not paid. */
 const EMPTY_GAS = 100_000n;
 const READ_MS = 5_000;
+const NOTHING_SENT = { status: "nothing", receipt: null } as const;
 
 /** Signs a transaction with the first `offer.operations` of the operations; with none, one to the signer itself. */
 export async function signVariant(
@@ -108,17 +113,24 @@ export function firstOffer(
 
 /**
  * Brings one recorded transaction to its end. Returns when the outcome is known, or `abandoned` when this process
- * stops. The row then stays open for the next one.
+ * stops. The row then stays open for the next one. `onPromise` is told of each block for which the sequencer promises the transaction.
  */
-export function settleNonce(sending: Sending, row: OutboxRow): Promise<NonceOutcome> {
-  return new OpenNonce(sending, row).settle();
+export function settleNonce(
+  sending: Sending,
+  row: OutboxRow,
+  onPromise: (promised: PlacedVariant) => void,
+): Promise<NonceOutcome> {
+  return new OpenNonce(sending, row, onPromise).settle();
 }
 
 /** A recorded nonce until its outcome is known. */
 class OpenNonce {
   readonly #sending: Sending;
   readonly #row: OutboxRow;
+  readonly #onPromise: (promised: PlacedVariant) => void;
   readonly #log: Logger;
+  /** Number of the block for which the sequencer promises it; null while it does not. */
+  #promisedFor: number | null = null;
   /** Whether the newest variant has to be sent, again perhaps. */
   #send = true;
   /** First sending of the newest variant, ms; later where waiting was not its fault. Sending the same bytes again does not start it anew. */
@@ -131,9 +143,10 @@ class OpenNonce {
   /** Who was seen to have used the nonce, while that is no variant of ours with a receipt. */
   #user: SeenUser | null = null;
 
-  constructor(sending: Sending, row: OutboxRow) {
+  constructor(sending: Sending, row: OutboxRow, onPromise: (promised: PlacedVariant) => void) {
     this.#sending = sending;
     this.#row = row;
+    this.#onPromise = onPromise;
     this.#log = sending.context.logger.child({ nonce: row.nonce });
   }
 
@@ -141,15 +154,16 @@ class OpenNonce {
   async settle(): Promise<NonceOutcome> {
     const { context, stopping } = this.#sending;
     while (!stopping()) {
-      const sent = this.#send && context.maySend() ? await this.#broadcast() : "nothing";
-      if (typeof sent === "object") return sent;
-      const found = await findReceipt(this.#sending, this.#row, this.#quietLooks, this.#log);
-      if (typeof found === "object" && found !== null) return { status: "mined", ...found };
-      let pause = sent === "unclear" ? UNCLEAR_MS : POLL_MS;
-      if (found === "unreachable") pause = this.#wait();
-      else if (found === "without logs") this.#quietLooks += 1;
+      const sent = this.#send && context.maySend() ? await this.#broadcast() : NOTHING_SENT;
+      const found = await findReceipt(this.#sending, this.#row, sent.receipt, this.#quietLooks, this.#log);
+      if (found.is === "mined") return { status: "mined", variant: found.variant, batch: found.batch };
+      let pause = sent.status === "unclear" ? UNCLEAR_MS : POLL_MS;
+      if (found.is === "unreachable") pause = this.#wait();
+      else if (found.is === "without logs") this.#quietLooks += 1;
+      else if (found.is === "promised") this.#promised(found);
+      else if (this.#promisedFor !== null) this.#missed(this.#promisedFor, found.newest);
       else if (context.maySend()) {
-        const next = await this.#askWhy(sent === "refused");
+        const next = await this.#askWhy(sent.status === "refused");
         if (typeof next === "object") return next;
         pause = Math.max(pause, next);
       }
@@ -162,18 +176,13 @@ class OpenNonce {
     return this.#row.variants.at(-1) as Variant;
   }
 
-  async #broadcast(): Promise<NonceOutcome | "taken" | "refused" | "unclear"> {
-    const variant = this.#latest;
-    const result = await this.#sending.broadcaster.send(variant.raw);
-    this.#send = result.status === "refused" || result.status === "unclear";
+  async #broadcast(): Promise<{ status: "taken" | "refused" | "unclear"; receipt: RawReceipt | null }> {
+    const result = await this.#sending.broadcaster.send(this.#latest.raw);
+    this.#send = result.status !== "taken";
     switch (result.status) {
-      case "mined": {
-        const isWhole = lacksLogs(result.receipt, this.#row.items.slice(0, variant.operations)) === "no";
-        return isWhole ? { ...result, variant } : "taken";
-      }
       case "taken":
         this.#refusal = null;
-        break;
+        return result;
       case "refused":
         // Behind a gap it says so four times a second.
         if (result.error.message !== this.#refusedWith) {
@@ -184,7 +193,28 @@ class OpenNonce {
       case "unclear":
         this.#log.warn({ err: result.error }, "no clear answer to a transaction; the same bytes are sent again");
     }
-    return result.status;
+    return { status: result.status, receipt: null };
+  }
+
+  /** What the sequencer promises is not stuck: nothing else is offered for it. */
+  #promised({ variant, batch }: PlacedVariant): void {
+    this.#since = Date.now();
+    if (this.#promisedFor === batch.blockNumber) return;
+    this.#promisedFor = batch.blockNumber;
+    this.#onPromise({ variant, batch });
+  }
+
+  /** The node shows no receipt of what was promised. Before it has a block of that height, that says nothing: another machine may have answered. */
+  #missed(promisedFor: number, newest: number): void {
+    if (newest < promisedFor) return;
+    this.#log.warn(
+      { block: promisedFor },
+      "the sequencer broke its promise of a transaction: the same bytes are sent again",
+    );
+    this.#sending.context.metrics.transactionSteps.inc({ step: "resend" });
+    this.#promisedFor = null;
+    this.#since = Date.now();
+    this.#send = true;
   }
 
   /** The node is away: nothing is known, nothing is decided, and an outage is no reason to offer more. Returns the pause, ms. */
@@ -376,31 +406,41 @@ async function whoUsed(
   }
 }
 
-type Found = { receipt: RawReceipt; variant: Variant } | null | "without logs" | "unreachable";
+type Found =
+  | ({ is: "mined" } & PlacedVariant)
+  | ({ is: "promised" } & PlacedVariant)
+  | { is: "nothing"; newest: number }
+  | { is: "without logs" }
+  | { is: "unreachable" };
 
-/** The receipt of whichever variant was mined. `quietLooks`: so many were without logs that may have none. */
-async function findReceipt(sending: Sending, row: OutboxRow, quietLooks: number, log: Logger): Promise<Found> {
-  const { broadcaster, rpc } = sending;
+/**
+ * The receipt of whichever variant is mined or promised. `given`: one that the node sent with its answer to the newest variant. `quietLooks`: so many
+ * were without logs that may have none.
+ */
+async function findReceipt(
+  { rpc }: Sending,
+  { items, variants }: OutboxRow,
+  given: RawReceipt | null,
+  quietLooks: number,
+  log: Logger,
+): Promise<Found> {
   try {
-    const receipts = await broadcaster.receipts(row.variants.map((variant) => variant.hash));
-    for (const [index, receipt] of receipts.entries()) {
-      if (!receipt?.blockNumber) continue;
-      // A reorganisation removed that block. Some nodes go on giving the receipt, others have the block again.
-      if (receipt.blockHash === row.seenIn && !(await isInChain(rpc, receipt))) continue;
-      const variant = row.variants[index] as Variant;
-      const lacks = lacksLogs(receipt, row.items.slice(0, variant.operations));
-      if (lacks === "no" || (lacks === "perhaps" && quietLooks >= QUIET_LOOKS)) return { receipt, variant };
+    const hashes = variants.map((variant) => variant.hash);
+    const { receipts, newest } = await findReceipts(rpc, hashes, given);
+    for (const [index, placed] of receipts.entries()) {
+      if (placed === null) continue;
+      const variant = variants[index] as Variant;
+      const lacks = lacksLogs(placed.receipt, items.slice(0, variant.operations));
+      if (lacks === "no" || (lacks === "perhaps" && quietLooks >= QUIET_LOOKS)) {
+        const is = placed.isMined ? "mined" : "promised";
+        return { is, variant, batch: readReceipt(placed.receipt, placed.blockTime) };
+      }
       if (quietLooks === 0) log.warn({ hash: variant.hash }, "a receipt is without logs: it is read again");
-      return "without logs";
+      return { is: "without logs" };
     }
-    return null;
+    return { is: "nothing", newest };
   } catch (error) {
     log.warn({ err: error }, "receipts could not be read");
-    return "unreachable";
+    return { is: "unreachable" };
   }
-}
-
-async function isInChain(rpc: Rpc, { blockNumber, blockHash }: RawReceipt): Promise<boolean> {
-  const block = await rpc.request<{ hash: Hex } | null>("eth_getBlockByNumber", [blockNumber, false], READ_MS);
-  return block?.hash === blockHash;
 }

@@ -27,7 +27,7 @@ export class RowUpdater {
   }
 
   /** Called by the pipeline for each mined batch, before the promises of its operations resolve. */
-  readonly observe: BatchObserver = ({ hash, blockNumber, eventsByJob }, blockTime) => {
+  readonly observe: BatchObserver = ({ hash, blockNumber, blockTime, eventsByJob }) => {
     for (const [jobId, events] of eventsByJob) {
       for (const event of events) this.#write(jobId, event, { hash, blockNumber, blockTime });
     }

@@ -75,7 +75,7 @@ export class Metrics {
   ]);
   readonly transactionSteps = this.#counter(
     "gateway_transaction_steps_total",
-    "What was done with transactions that were not mined: raise, lower (the fee), fewer (operations), foreign (another one used the nonce)",
+    "What was done with transactions that were not mined: raise, lower (the fee), fewer (operations), foreign (another one used the nonce), resend (the sequencer broke its promise)",
     ["step"],
   );
   readonly gas = this.#counter(

@@ -14,6 +14,7 @@ const event = (name: string, args: object) => [{ name, args, position: 1 }];
 const batch = {
   hash,
   blockNumber: 77,
+  blockTime: 1_900_000_000,
   eventsByJob: new Map([
     [locked, event("JobLocked", { credits: 9 })],
     [settled, event("JobSettled", { credits: 8 })],
@@ -28,7 +29,7 @@ it("writes each event of a mined batch as one step of its job's row", async () =
   const steps: unknown[] = [];
   const { store } = rowsInMemory(async (step, change) => void steps.push([step, change]));
   const rows = new RowUpdater(store, silent);
-  rows.observe(batch, 1_900_000_000);
+  rows.observe(batch);
   await Promise.all([locked, settled, failed, refunded, disputed].map((jobId) => rows.written(jobId)));
   const place = { settlementTx: hash, settlementBlock: 77, settledAt: 1_900_000_000 };
   expect(steps).toEqual([
@@ -45,7 +46,7 @@ it("a reply waits for the row of its job, a second at most", async () => {
   try {
     const { promise: away, resolve: back } = Promise.withResolvers<void>();
     const rows = new RowUpdater(rowsInMemory(() => away).store, silent);
-    rows.observe(batch, 1_900_000_000);
+    rows.observe(batch);
     const told: string[] = [];
     void rows.written(locked).then(() => told.push("first"));
     await vi.advanceTimersByTimeAsync(999);
@@ -64,10 +65,7 @@ it("logs the job whose row could not be written", async () => {
   const lines: string[] = [];
   const logger = createLogger("info", {}, { write: (line) => void lines.push(line) });
   const one = { ...batch, eventsByJob: new Map([[settled, event("JobSettled", { credits: 8 })]]) } as MinedBatch;
-  new RowUpdater(rowsInMemory(() => Promise.reject(new Error("the database is away"))).store, logger).observe(
-    one,
-    1_900_000_000,
-  );
+  new RowUpdater(rowsInMemory(() => Promise.reject(new Error("the database is away"))).store, logger).observe(one);
   await vi.waitFor(() => expect(lines).toHaveLength(1), { timeout: 30_000 });
   expect(JSON.parse(lines[0] as string)).toMatchObject({
     jobId: toApiJobId(settled),
