@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { isAddress, isHex } from "viem";
 import { z } from "zod";
 import { DEV_CHAIN_ID, type Deployment, parseDeployment } from "../protocol/deployment.ts";
+import { LOCK_SEEN } from "../shared/exposure-limit.ts";
 import { count, databaseUrl, list, nodeUrl, nodeUrls, port, readSettings } from "../shared/settings.ts";
 import { type EndpointPolicy, parseNetworks } from "./outbound/address.ts";
 
@@ -140,6 +141,18 @@ export const configSchema = z.object({
   ),
   LOCK_SECONDS: count(20).describe(
     "a lock not mined by then is refused with 503. Above the chain's usual inclusion time",
+  ),
+  LOCK_SEEN: z
+    .enum(LOCK_SEEN)
+    .default("latest")
+    .describe(
+      "`preconfirmed`: a job begins when the sequencer [promises its lock](incidents.md#a-promised-lock-is-not-mined), before a block has it",
+    ),
+  PRECONFIRMED_JOB_CREDITS: count(100).describe(
+    "most credits of a job that begins so; a larger one waits for the block",
+  ),
+  PRECONFIRMED_CREDITS: count(5_000).describe(
+    "most credits of all jobs that have begun so and whose locks are not mined; others wait for the block. So much can be answered for nothing",
   ),
   DISPUTE_WAIT_SECONDS: positive(30).describe("how long a dispute waits for its job's settlement before 409"),
   SENDS_PER_SECOND: positive(15).describe(

@@ -180,7 +180,7 @@ const LOCKED: Step<LockedStep> = {
 const TAKEN: Step<TakenStep> = {
   name: "taken",
   types: { worker: "text", attempt: "smallint", acknowledged: "boolean" },
-  // A worker is offered a mined lock only, which can be written later than this. A short job can even have its answer by now.
+  // A worker can be offered a lock that is only promised, and a mined one can be written later than this. A short job can even have its answer by now.
   set: `state = CASE WHEN state IN ('locking', 'pending') AND new.acknowledged THEN 'processing' ELSE state END,
         worker = CASE WHEN completion IS NULL THEN new.worker ELSE job.worker END,
         attempt = CASE WHEN completion IS NULL THEN new.attempt ELSE job.attempt END`,

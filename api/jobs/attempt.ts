@@ -23,6 +23,8 @@ const RELAY_SHARE = 0.4;
 
 /** An offer and its refusal are on their way for at most so long together. */
 const ON_THE_WAY_MS = 1_000;
+/** Why `signal` ends an attempt whose lock was only promised. */
+export const LOCK_NOT_MINED = "the lock is not mined";
 /** A worker that is slow to its first token keeps the job while there is no other; one is looked for this often. */
 const STALLED_LOOK_MS = 1_000;
 
@@ -37,6 +39,10 @@ export type AttemptInput = {
   signal: AbortSignal;
   /** Fires when nobody waits for the answer any more: the worker ends it where it is, and is paid for that. */
   unwanted: AbortSignal;
+  /** Resolves when the job's lock is mined: until then nothing of the job goes on chain. */
+  mined: Promise<unknown>;
+  /** Whether it was when the attempt began: a worker need not believe a sequencer's promise. */
+  wasMined: boolean;
   /** Chain time before which the job can be settled. */
   settleBefore: number;
   onFirstToken: () => void;
@@ -101,7 +107,7 @@ async function follow(
     if (input.hasAlternative()) patience.abort("stalled");
     else timer = setTimeout(stalled, STALLED_LOOK_MS);
   };
-  const relay = new AcknowledgementRelay(context, assignment, input.settleBefore);
+  const relay = new AcknowledgementRelay(context, assignment, input);
   const over = new AbortController();
   const endEarly = () => void endAtWorker(context, input, { assignment, signature }, over.signal);
   // Whatever the model does: one that reasons for minutes is not stalled, nor slow to begin.
@@ -154,11 +160,13 @@ async function follow(
     // A worker's own word may be anything.
     markFailed(incidentCode(failure.code));
     // A job that was late when the worker got it says nothing about the worker.
-    const late = failure.code === "never_finished" && performance.now() - startedAt < fairShareMs(context);
+    const isShort = performance.now() - startedAt < fairShareMs(context);
+    const late = failure.code === "never_finished" && (isShort || input.signal.reason === LOCK_NOT_MINED);
     const incident = { code: failure.code, detail: failure.message, jobId };
-    // A proof by the worker of an earlier attempt closes the job for every other: a worker that says so is right.
+    // A proof by the worker of an earlier attempt closes the job for every other: a worker that says so is right. So is one that saw no block with it.
     const isRight =
-      failure.code === RefusalCode.NotLocked && (await context.isClosedToWorkers(jobId).catch(() => false));
+      failure.code === RefusalCode.NotLocked &&
+      (!input.wasMined || (await context.isClosedToWorkers(jobId).catch(() => false)));
     if (!late && !isRight) context.workers.report(worker.signer, incident, input.model.number);
     return { ok: false, failure, acknowledgeBy };
   } finally {
@@ -222,6 +230,7 @@ function unlessHeld(failure: WorkerFailure, { afterMs, leftMs }: { afterMs: numb
 class AcknowledgementRelay {
   readonly #context: JobContext;
   readonly #assignment: Assignment;
+  readonly #lockMined: Promise<unknown>;
   readonly #minedBefore: number;
   #byWorker: Hex | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -230,11 +239,15 @@ class AcknowledgementRelay {
   #mined: Promise<Outcome> | null = null;
   #over = false;
 
-  /** `minedBefore`: chain time before which the job can be settled. */
-  constructor(context: JobContext, assignment: Assignment, minedBefore: number) {
+  constructor(
+    context: JobContext,
+    assignment: Assignment,
+    { mined, settleBefore }: Pick<AttemptInput, "mined" | "settleBefore">,
+  ) {
     this.#context = context;
     this.#assignment = assignment;
-    this.#minedBefore = minedBefore;
+    this.#lockMined = mined;
+    this.#minedBefore = settleBefore;
     // After a crash only a worker on record is asked for the answer. Later attempts are noted before their offers leave.
     if (assignment.attempt === 1) this.#noteSoon();
   }
@@ -268,7 +281,12 @@ class AcknowledgementRelay {
   }
 
   firstToken(): void {
-    if (this.#byWorker !== undefined) this.#schedule(RELAY_DELAY_MS);
+    if (this.#byWorker === undefined) return;
+    // The answer to a job whose lock is only promised comes with the lock's block, and is settled without a relay.
+    this.#lockMined.then(
+      () => this.#schedule(RELAY_DELAY_MS),
+      () => {}, // The job is over.
+    );
   }
 
   /** The worker has answered. Throws where a later attempt cannot be settled. */
@@ -303,7 +321,8 @@ class AcknowledgementRelay {
       const detail = "the acknowledgement is not signed by the worker's key";
       return workers.report(worker, { code: "bad_acknowledgement", detail, jobId });
     }
-    this.#mined = pipeline.submit(acknowledgeOperation(this.#assignment, byWorker, this.#minedBefore)).mined;
+    const operation = acknowledgeOperation(this.#assignment, byWorker, this.#minedBefore);
+    this.#mined = this.#lockMined.then(() => pipeline.submit(operation).mined);
     this.#mined.then(
       (outcome) => {
         if (outcome.status === "reverted") {

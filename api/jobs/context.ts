@@ -3,6 +3,7 @@ import type { Address, Hex } from "viem";
 import { OUTPUT_ACCESS_SECONDS, type OutputRequest, outputAccessTypes } from "../../protocol/dispatch.ts";
 import { type Assignment, escrowDomain } from "../../protocol/messages.ts";
 import type { Cipher } from "../../shared/cipher.ts";
+import type { ExposureLimit } from "../../shared/exposure-limit.ts";
 import { jobDigests } from "../../shared/keccak.ts";
 import type { SigningAccount } from "../../shared/secp256k1.ts";
 import type { Balances } from "../chain/balances.ts";
@@ -32,6 +33,8 @@ export type JobContext = {
   /** Whether the chain shows the job proven or ended. Rejects where the node does not answer. */
   isClosedToWorkers: (jobId: Hex) => Promise<boolean>;
   pipeline: Pipeline;
+  /** Jobs that run on a promise of their lock. */
+  promises: ExposureLimit;
   balances: Balances;
   workers: WorkerPool;
   /** Where requests wait for a place at a worker. */

@@ -12,7 +12,7 @@ import { INCIDENTS, incidentCode } from "../db/incidents.ts";
 import { JobLost } from "../db/jobs.ts";
 import { ApiError } from "../errors.ts";
 import { Answer, type Sent } from "./answer.ts";
-import { type Answered, runAttempt } from "./attempt.ts";
+import { type Answered, LOCK_NOT_MINED, runAttempt } from "./attempt.ts";
 import type { JobContext } from "./context.ts";
 import { type EndingJob, type Settling, takenOver } from "./job-ending.ts";
 import { type JobInput, type Lock, lockCredits, lockedJob } from "./lock.ts";
@@ -53,13 +53,15 @@ type FailedAttempt = { code: string; test: Promise<TestResult> };
 export type CompletedJob = { worker: Address; completed: CompletedEvent; settling: Settling };
 
 /**
- * `locked`, then `firstToken`, then `completed`, the last two once the lock is in the job's row or after a second; each rejects with
- * the ApiError of the client's answer. Several clients can follow one job; one under a key runs to its end whether or not anybody listens.
+ * `locked` when the lock is enough to begin, `mined` when it is in the chain. After `locked` come `firstToken` and `completed`, both once a mined lock
+ * is in the job's row or after a second, `completed` never before `mined`. Each rejects with the ApiError of the client's answer. Several clients can
+ * follow one job; one under a key runs to its end whether or not anybody listens.
  */
 export class RunningJob {
   readonly input: JobInput;
   readonly answer = new Answer();
   readonly locked: Promise<Lock>;
+  readonly mined: Promise<Lock>;
   readonly firstToken: Promise<Address>;
   readonly completed: Promise<CompletedJob>;
   readonly #context: JobContext;
@@ -73,7 +75,7 @@ export class RunningJob {
   #worker: Address | undefined;
   /** Who was offered it, while that is one worker. */
   #onlyWorker: Address | undefined;
-  /** Its mined lock, once that is known. */
+  /** Its lock, once that is mined. */
   #held: Lock | undefined;
   /** The place that is kept for it, or that it has. */
   #place: Place;
@@ -82,11 +84,18 @@ export class RunningJob {
     this.#context = context;
     this.input = input;
     this.#place = input.admission.place;
-    this.locked = this.#lock();
+    const { seen, mined } = lockCredits(context, input);
+    const span = { attributes: { "job.id": toApiJobId(input.jobId) } };
+    this.locked = inSpan("lock", span, () => seen);
+    this.mined = mined
+      .then((lock) => {
+        this.#held = lock;
+        return lock;
+      })
+      .finally(() => input.admission.lockEnded());
     this.completed = this.locked
       .then((lock) => {
         input.timings.end("lock");
-        this.#held = lock;
         return this.#run(lock);
       })
       .catch((error) => {
@@ -109,16 +118,7 @@ export class RunningJob {
     );
     // An answer has a first token; what ends without one rejects both.
     this.firstToken = Promise.race([this.#first.promise, this.completed.then((job) => job.worker)]);
-    for (const promise of [this.locked, this.firstToken, this.completed]) promise.catch(() => {});
-  }
-
-  async #lock(): Promise<Lock> {
-    const span = { attributes: { "job.id": toApiJobId(this.input.jobId) } };
-    try {
-      return await inSpan("lock", span, () => lockCredits(this.#context, this.input));
-    } finally {
-      this.input.admission.lockEnded();
-    }
+    for (const promise of [this.locked, this.mined, this.firstToken, this.completed]) promise.catch(() => {});
   }
 
   /** The worker that has the job now. */
@@ -187,6 +187,8 @@ export class RunningJob {
     const timeout = new AbortController();
     const left = (lock.lockedAt + times.completion) * 1000 - Date.now();
     const timer = setTimeout(() => timeout.abort(), Math.max(0, left));
+    // A lock that was promised and is not mined in time ends the job.
+    this.mined.catch(() => timeout.abort(LOCK_NOT_MINED));
     try {
       const result = await this.#attempts(lock, timeout.signal);
       if (result !== "timeout") return result;
@@ -195,9 +197,10 @@ export class RunningJob {
       // Whatever the client hears now names the job: it must be there when it is asked for.
       await rows.written(jobId);
     }
+    const { credits } = await this.mined;
     head.refresh().catch((error) => logger.warn({ err: error }, "the newest block could not be read"));
-    throw await this.#refuse(lock, { reason: "timeout", why: "job_timeout" }, (refundTx) =>
-      jobTimeout(jobId, { credits: lock.credits, refundTx, seconds: times.completion }),
+    throw await this.#refuse({ reason: "timeout", why: "job_timeout" }, (refundTx) =>
+      jobTimeout(jobId, { credits, refundTx, seconds: times.completion }),
     );
   }
 
@@ -228,14 +231,15 @@ export class RunningJob {
       const isNew = place?.worker.signer !== this.#worker;
       if (isNew) attempt += 1;
       if (place === null || attempt > LAST_ATTEMPT) {
-        if (failures.length > 0) throw await this.#failedAtModels(lock, failures);
+        if (failures.length > 0) throw await this.#failedAtModels(failures);
         const refusal = { reason: "routing_failed", why: "no worker took the job" } as const;
-        throw await this.#refuse(lock, refusal, () => noWorkers(model));
+        throw await this.#refuse(refusal, () => noWorkers(model));
       }
       const { worker } = place;
       this.#onlyWorker = attempt === 1 ? worker.signer : undefined;
       this.#worker = worker.signer;
       if (isNew && (attempt > 1 || claimedUntil !== null)) await this.#noteAttempt(lock, worker.signer, attempt);
+      const wasMined = this.#held !== undefined;
       const others = () => workers.candidates(model.number, demand, new Set([...excluded, worker.signer]));
       const result = await runAttempt(this.#context, {
         ...this.input,
@@ -244,6 +248,8 @@ export class RunningJob {
         answer: this.answer,
         signal,
         unwanted: this.#unwanted.signal,
+        mined: this.mined,
+        wasMined,
         settleBefore: settleBefore(lock.lockedAt, times),
         hasAlternative: () => others().length > 0,
         onFirstToken: () => {
@@ -252,7 +258,8 @@ export class RunningJob {
           void rows.written(jobId).then(() => this.#first.resolve(worker.signer));
         },
       });
-      if (result.ok) return this.#complete(lock, attempt, worker, result);
+      if (result.ok) return this.#complete(attempt, worker, result);
+      if (signal.reason === LOCK_NOT_MINED) break;
       const { code } = result.failure;
       const isFailure = INCIDENTS[incidentCode(code)].severity === "failure";
       if (isFailure) failures.push({ code, test: workers.test(worker, model) });
@@ -262,9 +269,14 @@ export class RunningJob {
       log[level]({ code }, `attempt failed: ${result.failure.message}`);
       // The job waits in front of all requests; nothing is the matter with either.
       if (code === RefusalCode.Busy) continue;
+      // The worker has waited for the block of a lock that is only promised: it gets the job again when that is there.
+      if (code === RefusalCode.NotLocked && !wasMined) {
+        await this.mined;
+        continue;
+      }
       excluded.add(worker.signer);
       if (this.answer.pieces > 0) {
-        throw await this.#refuse(lock, { reason: "worker_failed", why: code }, workerBrokeOff);
+        throw await this.#refuse({ reason: "worker_failed", why: code }, workerBrokeOff);
       }
       // The worker's clock closed the window a moment before ours: the job is over for every worker.
       const left = lock.lockedAt + times.completion - head.time;
@@ -273,12 +285,12 @@ export class RunningJob {
         return "timeout";
       }
       if (failures.length >= MOST_FAILURES) failures = await this.#confirmed(failures);
-      if (failures.length >= MOST_FAILURES) throw await this.#failedAtModels(lock, failures);
+      if (failures.length >= MOST_FAILURES) throw await this.#failedAtModels(failures);
       // A worker that went silent may still hold a valid offer: the next attempt starts when that has run out, unless the worker proves an answer.
       for (;;) {
         if (await this.#isClosedToWorkers()) {
           const refusal = { reason: "worker_failed", why: "the job is over on chain" } as const;
-          throw await this.#refuse(lock, refusal, workerBrokeOff);
+          throw await this.#refuse(refusal, workerBrokeOff);
         }
         if (!result.failure.offered || signal.aborted || head.time >= result.acknowledgeBy) break;
         await sleep(LOOK_MS);
@@ -295,11 +307,11 @@ export class RunningJob {
   }
 
   /** The request failed at workers. Ends the job; resolves with the client's error, by what the gateway's own tests of the models say. */
-  async #failedAtModels(lock: Lock, failures: readonly FailedAttempt[]): Promise<ApiError> {
+  async #failedAtModels(failures: readonly FailedAttempt[]): Promise<ApiError> {
     const { model } = this.input;
     const verdict = this.#verdict(failures);
     const pending = new ApiError("internal_error", "The job was failed, and its cause is being tested.");
-    const error = await this.#refuse(lock, { reason: "worker_failed", why: "failed at the model" }, () => pending);
+    const error = await this.#refuse({ reason: "worker_failed", why: "failed at the model" }, () => pending);
     if (error !== pending) return error;
     if ((await verdict) === "workers") return modelServersFailed();
     const codes = failures.map(({ code }) => code);
@@ -354,7 +366,8 @@ export class RunningJob {
     );
   }
 
-  async #complete(lock: Lock, attempt: number, worker: RegisteredWorker, answered: Answered): Promise<CompletedJob> {
+  async #complete(attempt: number, worker: RegisteredWorker, answered: Answered): Promise<CompletedJob> {
+    const lock = await this.mined;
     const { jobId, wallet, model, request, showReasoning, timings } = this.input;
     const { completed, acknowledgement, acknowledged } = answered;
     const { completion, signature, finish_reason } = completed;
@@ -386,7 +399,7 @@ export class RunningJob {
     if (verdict.fault !== null) {
       const { code, detail } = verdict.fault;
       const reason = code === "hash_mismatch" ? "hash_mismatch" : "worker_failed";
-      throw await this.#refuse(lock, { reason, why: `${code}: ${detail}` }, workerBrokeOff);
+      throw await this.#refuse({ reason, why: `${code}: ${detail}` }, workerBrokeOff);
     }
     const { workers, pauses } = this.#context;
     if (text === "" && shownReasoning === 0) workers.answeredEmpty(worker, model);
@@ -410,8 +423,9 @@ export class RunningJob {
     return { worker: worker.signer, completed, settling };
   }
 
-  /** Ends the job without a charge; resolves with the error for its client. */
-  #refuse(lock: Lock, refusal: Refusal, error: (refundTx: Hex | null) => ApiError): Promise<ApiError> {
+  /** Ends the job without a charge; resolves with the error for its client. Without a mined lock there is nothing to end, and the lock's error rejects. */
+  async #refuse(refusal: Refusal, error: (refundTx: Hex | null) => ApiError): Promise<ApiError> {
+    const lock = await this.mined;
     return this.#context.ending.refuse(this.#endingJob(lock), refusal, { error, worker: this.#onlyWorker });
   }
 
@@ -426,9 +440,12 @@ export class RunningJob {
   /** A fault of ours: the client gets an error, so the job is failed now, or by the next sweep. Without a lock there is nothing to end. */
   #breakOff(error: unknown): void {
     this.#log.error({ err: error }, "a job broke off on our side: it is failed");
-    if (this.#held === undefined) return;
-    this.#context.ending
-      .endUncharged(this.#endingJob(this.#held), { reason: "answer_lost", why: "the gateway broke off" })
+    const refusal = { reason: "answer_lost", why: "the gateway broke off" } as const;
+    this.mined
+      .then(
+        (lock) => this.#context.ending.endUncharged(this.#endingJob(lock), refusal),
+        () => {}, // `lockCredits` has seen to it.
+      )
       .catch((failure) => this.#log.warn({ err: failure }, "the job could not be failed yet; the next sweep does it"));
   }
 

@@ -1,4 +1,7 @@
-/** The lock of a job's credits: sent with the job's row, waited for, and undone if it is mined after its client was refused. */
+/**
+ * The lock of a job's credits: sent with the job's row, waited for, and undone if it is mined after its client was refused. `seen` below is the one
+ * place that decides when a lock is enough for its job to begin.
+ */
 
 import type { Address, Hex } from "viem";
 import { type ChatRequest, needsOf } from "../../protocol/dispatch.ts";
@@ -7,8 +10,15 @@ import { toApiJobId } from "../../protocol/job-id.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
 import { sleep } from "../../shared/sleep.ts";
 import type { Model } from "../chain/directory.ts";
-import { accountIn, eventOf, lockAuthorizedOperation, lockOperation, type Outcome } from "../chain/operations.ts";
-import { NotSent } from "../chain/pipeline.ts";
+import {
+  accountIn,
+  eventOf,
+  lockAuthorizedOperation,
+  lockOperation,
+  type Outcome,
+  type Promised,
+} from "../chain/operations.ts";
+import { NotSent, type Submission } from "../chain/pipeline.ts";
 import { ApiError, unavailable } from "../errors.ts";
 import { lockError } from "./admission.ts";
 import type { SignedAuthorization } from "./authorization.ts";
@@ -64,20 +74,50 @@ export type JobInput = {
   timings: Timings;
 };
 
-/** A mined lock. `lockedAt` is chain time; `free` the wallet's balance after it. */
+/** A lock, mined or promised. `lockedAt` is chain time; `free` the wallet's balance after it. */
 export type Lock = { escrowTx: Hex; lockedAt: number; credits: number; free: number };
 
+/** A lock on its way. `seen`: it is enough for the job to begin. `mined`: it is in a block of the chain, and the job can be ended there. */
+export type Locking = { seen: Promise<Lock>; mined: Promise<Lock> };
+
 /**
- * Locks a job's credits and waits for the lock to be mined. Rejects with the ApiError of the client's answer; after a rejection
+ * Locks a job's credits. Both promises reject with the ApiError of the client's answer, `mined` also after `seen` has resolved; after a rejection
  * nothing stays locked: a lock that is mined later is failed at once.
  */
-export async function lockCredits(context: JobContext, input: JobInput): Promise<Lock> {
-  const { pipeline, head, times, store, operator, logger } = context;
-  const { jobId, wallet, model, request, credits, authorization, claimedUntil } = input;
+export function lockCredits(context: JobContext, input: JobInput): Locking {
+  const { times } = context;
+  const { claimedUntil } = input;
   // The row comes with the lock's transaction, at most this much later. Without one by then, a repetition runs a job of its own.
   if (claimedUntil !== null && Date.now() > claimedUntil - times.lock * 1000) {
-    throw unavailable("The request waited too long for the settlement chain; nothing is charged. Retry.", 5);
+    const message = "The request waited too long for the settlement chain; nothing is charged. Retry.";
+    const tooLate = Promise.reject(unavailable(message, 5));
+    return { seen: tooLate, mined: tooLate };
   }
+  const submission = submitLock(context, input);
+  input.timings.end("prepare");
+  const mined = minedLock(context, input, submission.mined);
+  return { seen: seen(context, input, submission, mined), mined };
+}
+
+/** Resolves when the job may begin: when its lock is mined; or when the sequencer promises it, as long as the operator's limit has room for the job. */
+async function seen(
+  { promises }: JobContext,
+  { credits }: JobInput,
+  { promised }: Submission,
+  mined: Promise<Lock>,
+): Promise<Lock> {
+  const giveBack = promises.take(credits);
+  if (giveBack === null) return mined;
+  mined.then(giveBack, giveBack);
+  const first = promised.then(
+    (outcome) => (outcome.status === "promised" ? lockOf(outcome) : mined),
+    () => mined, // It was not sent.
+  );
+  return Promise.race([first, mined]);
+}
+
+function submitLock({ pipeline, head, times, store }: JobContext, input: JobInput): Submission {
+  const { jobId, wallet, model, request, credits, authorization, claimedUntil } = input;
   const wantedBy = head.time + times.lock;
   const validUntil = authorization?.message.expiresAt ?? wantedBy;
   const maxTokens = request.max_tokens;
@@ -93,11 +133,14 @@ export async function lockCredits(context: JobContext, input: JobInput): Promise
     validUntil,
     creditsLocked: credits,
     // Reasoning uses it up, and is not kept.
-    maxTokens: needsOf(input.request).includes("reasoning") ? null : maxTokens,
+    maxTokens: needsOf(request).includes("reasoning") ? null : maxTokens,
     repeatable: claimedUntil !== null,
   };
-  const { mined } = pipeline.submit(operation, store.newJob(row));
-  input.timings.end("prepare");
+  return pipeline.submit(operation, store.newJob(row));
+}
+
+async function minedLock(context: JobContext, input: JobInput, mined: Promise<Outcome>): Promise<Lock> {
+  const { times, operator, logger } = context;
   let outcome: Outcome | "late";
   try {
     outcome = await Promise.race([mined, sleep(times.lock * 1000).then(() => "late" as const)]);
@@ -109,7 +152,8 @@ export async function lockCredits(context: JobContext, input: JobInput): Promise
   if (outcome === "late") {
     undoLateLock(context, input, mined);
     const message = "The settlement chain did not confirm the escrow in time; nothing is charged. Retry.";
-    throw new ApiError("service_unavailable", message, { details: { job_id: toApiJobId(jobId), retry_after: 5 } });
+    const details = { job_id: toApiJobId(input.jobId), retry_after: 5 };
+    throw new ApiError("service_unavailable", message, { details });
   }
   if (outcome.status === "reverted") {
     await noteRefusedLock(context, input, outcome.revert);
@@ -123,10 +167,9 @@ export async function lockCredits(context: JobContext, input: JobInput): Promise
   return lockOf(outcome);
 }
 
-/** The lock that was mined. */
-function lockOf(outcome: Extract<Outcome, { status: "mined" }>): Lock {
+function lockOf(outcome: Extract<Outcome, { status: "mined" }> | Promised): Lock {
   const event = eventOf(outcome, "JobLocked");
-  if (event === undefined) throw new Error(`a lock was mined in ${outcome.hash} without its event`);
+  if (event === undefined) throw new Error(`a lock is ${outcome.status} in ${outcome.hash} without its event`);
   return {
     escrowTx: outcome.hash,
     lockedAt: outcome.blockTime,

@@ -196,7 +196,7 @@ async function answer(
     });
     dependencies.runs.track(run);
     request.kept.until(run.completed);
-    run.locked.then(
+    run.mined.then(
       () => {
         isLocked = true;
       },
@@ -235,7 +235,7 @@ async function serve(
     jobs.abandoned
       .add({ wallet: plan.wallet, bodyHash: request.bodyHash }, jobId)
       // Without a lock there is no job to join.
-      .then(() => run.locked.catch(() => jobs.abandoned.close(jobId)))
+      .then(() => run.mined.catch(() => jobs.abandoned.close(jobId)))
       .catch((error) =>
         jobs.logger.warn(
           { err: error, jobId },

@@ -51,6 +51,8 @@ function attempt(context: object, number = 1, signal = new AbortController().sig
     signal,
     unwanted: new AbortController().signal,
     onFirstToken() {},
+    mined: Promise.resolve(),
+    wasMined: true,
     settleBefore: 0,
     hasAlternative: () => true,
     ...more,
