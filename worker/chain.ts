@@ -19,6 +19,7 @@ import { escrowCall } from "../protocol/calls.ts";
 import { type Deployment, parseDeployment } from "../protocol/deployment.ts";
 import { decodeRevert } from "../protocol/events.ts";
 import { inferenceEscrowAbi, modelCatalogAbi, workerRegistryAbi } from "../protocol/generated/abi.ts";
+import { ChainStatus } from "../protocol/job-status.ts";
 import { decodePayee } from "../protocol/words.ts";
 import { ChainNode, transportOf } from "../shared/chain-node.ts";
 import { RpcError } from "../shared/json-rpc.ts";
@@ -32,8 +33,10 @@ export type Chain = { client: PublicClient<Transport, Network>; deployment: Depl
 /** A job as the escrow stores it. */
 export type ChainJob = ContractFunctionReturnType<typeof inferenceEscrowAbi, "view", "jobOf">;
 export type Windows = ContractFunctionReturnType<typeof inferenceEscrowAbi, "view", "windows">;
-/** What was seen, with the time of the newest block then (Unix seconds) and the moment of looking (`performance.now()`). */
-export type Sighting = { job: ChainJob; blockTime: number; at: number };
+/** What was seen, with number and time of the newest block then (Unix seconds) and the moment of looking (`performance.now()`). */
+export type Sighting = { job: ChainJob; block: bigint; blockTime: number; at: number };
+/** A job that a key offers. `promised`: the job in the block that the sequencer is building, where that was asked for and the node shows it. */
+export type OfferedJob = Sighting & { signer: Signer; promised: ChainJob | null };
 /** A key's operator, 0 for none, and when the key left it (Unix seconds), 0 while it is in office. */
 export type Signer = { operator: number; removedAt: number };
 
@@ -132,7 +135,7 @@ export class ChainClock {
   readonly #blockTime: number;
   readonly #at: number;
 
-  constructor({ blockTime, job, at }: Sighting) {
+  constructor({ blockTime, job, at }: Pick<Sighting, "blockTime" | "job" | "at">) {
     this.#blockTime = Math.max(blockTime, job.lockedAt);
     this.#at = at;
   }
@@ -153,7 +156,11 @@ const FRESH_MS = 2_000;
 const UNKNOWN_KEYS_PER_SECOND = 20;
 
 type Block = { number: Hex; timestamp: Hex };
-type Offer = { jobId: Hex; key: Address };
+type Offer = { jobId: Hex; key: Address; alsoPromised: boolean };
+type Read = { sightings: Sighting[]; signers: Signer[]; promised: (ChainJob | null)[] };
+
+/** While somebody waits for a block, the node is asked for it this often. */
+const BLOCK_LOOK_MS = 100;
 
 /** Reads of the contracts. What never changes (windows, a key's operator, a model's number) is asked for once. */
 export class ChainReader {
@@ -166,8 +173,9 @@ export class ChainReader {
   #newest = { number: -1n, timestamp: 0, at: Number.NEGATIVE_INFINITY };
   #unknownKeys = { second: 0, asked: 0 };
   #windows: Windows | undefined;
-  readonly #offers = new ReadLane<Offer, Sighting & { signer: Signer }>((offers) => this.#sightOffers(offers), SIGHTS);
-  readonly #jobs = new ReadLane<Hex, Sighting>(async (jobIds) => (await this.#read(jobIds, [])).sightings, SIGHTS);
+  #nextBlock: Promise<void> | undefined;
+  readonly #offers = new ReadLane<Offer, OfferedJob>((offers) => this.#sightOffers(offers), SIGHTS);
+  readonly #jobs = new ReadLane<Hex, Sighting>(async (jobIds) => (await this.#read(jobIds)).sightings, SIGHTS);
 
   /**
    * `operators`: of keys that are known from before, in small letters. `onKey` is told of each other one that signs for an operator. Whoever floods
@@ -188,16 +196,40 @@ export class ChainReader {
   /** Time of the newest block, Unix seconds: at most two seconds old, older only where the node does not answer. */
   async newestBlockTime(): Promise<number> {
     if (performance.now() - this.#newest.at > FRESH_MS) {
-      const read = this.#rpc.request<Block>("eth_getBlockByNumber", ["latest", false], FRESH_MS);
       // The block seen before does as well: it is only older.
-      await read.then((block) => this.#see(BigInt(block.number), Number(block.timestamp))).catch(() => {});
+      await this.#readNewest().catch(() => {});
     }
     return this.#newest.timestamp;
   }
 
-  /** A job, the standing of the key that offers it, and the chain's time. Jobs of one moment share a round trip. */
-  sight(jobId: Hex, key: Address): Promise<Sighting & { signer: Signer }> {
-    return this.#offers.ask({ jobId, key });
+  async #readNewest(): Promise<void> {
+    const block = await this.#rpc.request<Block>("eth_getBlockByNumber", ["latest", false], FRESH_MS);
+    this.#see(BigInt(block.number), Number(block.timestamp));
+  }
+
+  /** Resolves once the node shows a newer block than this. Rejects when `signal` fires. Whoever waits shares the look. */
+  async blockAfter(block: bigint, signal: AbortSignal): Promise<void> {
+    while (this.#newest.number <= block) {
+      signal.throwIfAborted();
+      this.#nextBlock ??= this.#lookForBlock().finally(() => {
+        this.#nextBlock = undefined;
+      });
+      await this.#nextBlock;
+    }
+  }
+
+  async #lookForBlock(): Promise<void> {
+    await setTimeout(BLOCK_LOOK_MS);
+    // The next look asks again.
+    await this.#readNewest().catch(() => {});
+  }
+
+  /**
+   * A job, the standing of the key that offers it, and the chain's time. Jobs of one moment share a round trip. `alsoPromised`: the block that the
+   * sequencer is building is asked for the job, too.
+   */
+  sight(jobId: Hex, key: Address, { alsoPromised }: { alsoPromised: boolean }): Promise<OfferedJob> {
+    return this.#offers.ask({ jobId, key, alsoPromised });
   }
 
   /** Several jobs and the chain's time, in few round trips, for which no offer waits. */
@@ -205,36 +237,51 @@ export class ChainReader {
     return Promise.all(jobIds.map((jobId) => this.#jobs.ask(jobId)));
   }
 
-  async #sightOffers(offers: readonly Offer[]): Promise<(Sighting & { signer: Signer })[]> {
+  async #sightOffers(offers: readonly Offer[]): Promise<OfferedJob[]> {
     const keys = [...new Set(offers.map(({ key }) => key))];
     const jobIds = offers.map(({ jobId }) => jobId);
-    const { sightings, signers } = await this.#read(jobIds, keys);
-    return offers.map(({ key }, index) => ({
+    const alsoPromised = offers.filter((offer) => offer.alsoPromised).map(({ jobId }) => jobId);
+    const { sightings, signers, promised } = await this.#read(jobIds, keys, alsoPromised);
+    return offers.map(({ jobId, key }, index) => ({
       ...(sightings[index] as Sighting),
       signer: signers[keys.indexOf(key)] as Signer,
+      promised: promised[alsoPromised.indexOf(jobId)] ?? null,
     }));
   }
 
-  /** Jobs and the standing of keys, with the chain's time, in one request. */
-  async #read(jobIds: readonly Hex[], keys: readonly Address[]): Promise<{ sightings: Sighting[]; signers: Signer[] }> {
+  /** Jobs and the standing of keys, with the chain's time, in one request. `promised`: these jobs as the sequencer promises them, null for none. */
+  async #read(jobIds: readonly Hex[], keys: readonly Address[] = [], promised: readonly Hex[] = []): Promise<Read> {
     const { abi, address: to } = this.#escrow;
-    const call = (data: Hex) => ({ method: "eth_call", params: [{ to, data }, "latest"] });
-    const calls = [
-      { method: "eth_getBlockByNumber", params: ["latest", false] },
-      ...keys.map((key) => call(escrowCall("signerOf", [key]))),
-      ...jobIds.map((jobId) => call(escrowCall("jobOf", [jobId]))),
-    ];
-    const [block, ...data] = await this.#rpc.batch<[Block, ...Hex[]]>(calls, READ_MS);
-    const blockTime = this.#see(BigInt(block.number), Number(block.timestamp));
+    const call = (data: Hex, block = "latest") => ({ method: "eth_call", params: [{ to, data }, block] });
+    const jobCall = (jobId: Hex, block?: string) => call(escrowCall("jobOf", [jobId]), block);
+    const jobOf = (data: Hex): ChainJob => decodeFunctionResult({ abi, functionName: "jobOf", data });
+    const answers = await this.#rpc.answers(
+      [
+        { method: "eth_getBlockByNumber", params: ["latest", false] },
+        ...keys.map((key) => call(escrowCall("signerOf", [key]))),
+        ...jobIds.map((jobId) => jobCall(jobId)),
+        ...promised.map((jobId) => jobCall(jobId, "pending")),
+      ],
+      READ_MS,
+    );
+    const [block, ...data] = answers.slice(0, answers.length - promised.length).map((answer) => {
+      if ("error" in answer) throw answer.error;
+      return answer.result;
+    }) as [Block, ...Hex[]];
+    const number = BigInt(block.number);
+    const blockTime = this.#see(number, Number(block.timestamp));
     const at = performance.now();
     const signers = data.slice(0, keys.length).map((data) => {
       const [operator, removedAt] = decodeFunctionResult({ abi, functionName: "signerOf", data });
       return { operator, removedAt };
     });
-    const sightings = data.slice(keys.length).map((data) => {
-      return { job: decodeFunctionResult({ abi, functionName: "jobOf", data }), blockTime, at };
+    const sightings = data.slice(keys.length).map((data) => ({ job: jobOf(data), block: number, blockTime, at }));
+    // A node that knows no pending block has an error, and promises nothing.
+    const shown = answers.slice(answers.length - promised.length).map((answer) => {
+      const job = "error" in answer || answer.result === "0x" ? null : jobOf(answer.result as Hex);
+      return job?.status === ChainStatus.None ? null : job;
     });
-    return { sightings, signers };
+    return { sightings, signers, promised: shown };
   }
 
   /**

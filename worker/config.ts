@@ -7,6 +7,7 @@ import type { Address, Hex } from "viem";
 import { z } from "zod";
 import { DEV_CHAIN_ID } from "../protocol/deployment.ts";
 import { ABILITIES, ALWAYS_REASONING, DECLARATIONS, type Declaration } from "../protocol/dispatch.ts";
+import { LOCK_SEEN } from "../shared/exposure-limit.ts";
 import { isNodeUrl, NODE_URL_HELP } from "../shared/node-url.ts";
 import { type Redact, redactor, secretsOfUrl } from "../shared/redact.ts";
 import { dataDirOf, readStackFile } from "../shared/stack-file.ts";
@@ -155,6 +156,21 @@ const schema = z.object({
     "WORKER_LOCK_WAIT_MS",
     "milliseconds to wait for a lock that the node does not show yet (default 2000)",
     whole(0, 30_000).default(2_000),
+  ),
+  lockSeen: setting(
+    "WORKER_LOCK_SEEN --lock-seen WHERE",
+    "latest, or preconfirmed: begin when the sequencer promises the lock; a broken promise is work for nothing (default latest)",
+    z.enum(LOCK_SEEN).default("latest"),
+  ),
+  preconfirmedJobCredits: setting(
+    "WORKER_PRECONFIRMED_JOB_CREDITS",
+    "most credits of a job that begins so; a larger one waits for the block (default 100)",
+    whole(1, 1_000_000_000).default(100),
+  ),
+  preconfirmedCredits: setting(
+    "WORKER_PRECONFIRMED_CREDITS",
+    "most credits of all such jobs until their locks are mined; others wait for the block (default 5000)",
+    whole(1, 1_000_000_000).default(5_000),
   ),
   drainSeconds: setting(
     "WORKER_DRAIN_SECONDS",

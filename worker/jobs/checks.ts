@@ -12,7 +12,8 @@ import {
 import { ChainStatus } from "../../protocol/job-status.ts";
 import type { Assignment } from "../../protocol/messages.ts";
 import { quote } from "../../protocol/pricing.ts";
-import type { ChainReader, Sighting, Signer } from "../chain.ts";
+import { type ExposureLimit, exposureLimit } from "../../shared/exposure-limit.ts";
+import type { ChainJob, ChainReader, OfferedJob, Sighting, Signer } from "../chain.ts";
 import type { Config } from "../config.ts";
 import type { Identity } from "../keys.ts";
 import { Refusal } from "../reply.ts";
@@ -23,16 +24,34 @@ export type Gateway = { operator: number; address: Address };
 /** Seconds by which a gateway's clock may differ from this one. */
 export const CLOCK_SKEW = 60;
 
+/** Pause before a lock is looked for again. */
+const LOOK_MS = 100;
+
+/** What the checks take from the settings. */
+export type CheckSettings = Pick<
+  Config,
+  "models" | "lockWaitMs" | "lockSeen" | "preconfirmedJobCredits" | "preconfirmedCredits"
+>;
+
+/**
+ * A lock that is enough for the job to begin. `giveBack`: of one that is only promised, gives back the room that the job takes in the worker's limit;
+ * null of a mined one.
+ */
+export type SeenLock = Sighting & { giveBack: (() => void) | null };
+
 /** Checks of an assignment. All of them come before the first token and the first signature; each throws a Refusal. */
 export class AssignmentChecks {
   readonly #identity: Identity;
   readonly #reader: ChainReader;
-  readonly #settings: Pick<Config, "models" | "lockWaitMs">;
+  readonly #settings: CheckSettings;
+  readonly #promises: ExposureLimit;
 
-  constructor(identity: Identity, reader: ChainReader, settings: Pick<Config, "models" | "lockWaitMs">) {
+  constructor(identity: Identity, reader: ChainReader, settings: CheckSettings) {
     this.#identity = identity;
     this.#reader = reader;
     this.#settings = settings;
+    const { lockSeen, preconfirmedJobCredits, preconfirmedCredits } = settings;
+    this.#promises = exposureLimit(lockSeen, preconfirmedJobCredits, preconfirmedCredits);
   }
 
   /** The gateway that signed an assignment for this worker, which may have left office. A known key costs no chain call. */
@@ -63,40 +82,48 @@ export class AssignmentChecks {
     return name;
   }
 
-  /** Finds the lock on chain. The job must be open, of this gateway's operator and this model, paid in full and still to be taken. */
-  async locked({ assignment, model, request }: Dispatch, gateway: Gateway): Promise<Sighting> {
-    const [seen, number] = await onChain(() =>
-      Promise.all([this.#sight(assignment.jobId, gateway), this.#reader.modelNumber(model)]),
-    );
-    const { job, signer, blockTime } = seen;
-    // Without a signer in office nobody can settle the job for this worker.
-    requireInOffice(gateway, signer);
-    const open =
-      job.status === ChainStatus.Locked ||
-      (job.status === ChainStatus.Acknowledged && job.attempt < assignment.attempt);
-    if (!open) {
-      throw new Refusal(
-        RefusalCode.NotLocked,
-        `the chain shows no job open for this attempt (status ${job.status}, attempt ${job.attempt})`,
-      );
+  /**
+   * Finds the lock on chain, or promised where this worker takes that. The job must be open, of this gateway's operator and this model, paid in full
+   * and still to be taken.
+   */
+  async locked(dispatch: Dispatch, gateway: Gateway): Promise<SeenLock> {
+    const { assignment } = dispatch;
+    const number = onChain(() => this.#reader.modelNumber(dispatch.model));
+    number.catch(() => {}); // It is awaited below.
+    const { signer, ...seen } = await onChain(() => this.#sight(assignment.jobId, gateway));
+    try {
+      // Without a signer in office nobody can settle the job for this worker.
+      requireInOffice(gateway, signer);
+      requireOpen(seen.job, assignment.attempt);
+      requirePayable(seen.job, dispatch, { gateway, model: await number });
+      if (seen.blockTime >= assignment.acknowledgeBy) {
+        throw new Refusal(RefusalCode.NotAssigned, "the assignment has expired");
+      }
+      return seen;
+    } catch (error) {
+      seen.giveBack?.();
+      throw error;
     }
-    if (job.operator !== gateway.operator) {
-      const whose = `operator ${job.operator}, not ${gateway.operator}`;
-      throw new Refusal(RefusalCode.NotAssigned, `the job was locked by ${whose}`);
+  }
+
+  /** Waits until a lock that was promised is mined. It must still pay for the job. Rejects when `signal` fires. */
+  async mined(dispatch: Dispatch, gateway: Gateway, promised: Sighting, signal: AbortSignal): Promise<Sighting> {
+    const { jobId } = dispatch.assignment;
+    for (let { block } = promised; ; ) {
+      await this.#reader.blockAfter(block, signal);
+      try {
+        const [seen] = (await this.#reader.sightAll([jobId])) as [Sighting];
+        if (seen.job.status !== ChainStatus.None) {
+          requirePayable(seen.job, dispatch, { gateway, model: await this.#reader.modelNumber(dispatch.model) });
+          return seen;
+        }
+        block = seen.block;
+      } catch (error) {
+        if (error instanceof Refusal) throw error;
+        // The node does not answer: it is asked again.
+        await setTimeout(LOOK_MS, undefined, { signal });
+      }
     }
-    if (blockTime >= assignment.acknowledgeBy) throw new Refusal(RefusalCode.NotAssigned, "the assignment has expired");
-    if (job.model !== number) {
-      throw new Refusal(RefusalCode.BadRequest, `the job was locked for another model than ${model}`);
-    }
-    // Beyond the lock nobody pays: it must cover the most that the answer can cost.
-    const price = quote(request.max_tokens, job);
-    if (price > job.credits) {
-      throw new Refusal(
-        RefusalCode.BadRequest,
-        `${request.max_tokens} tokens can cost ${price} credits, but ${job.credits} are locked`,
-      );
-    }
-    return seen;
   }
 
   /** Makes sure that a gateway signs for its operator now, and signed this very request: an assignment alone is no secret. */
@@ -120,14 +147,46 @@ export class AssignmentChecks {
     requireInOffice({ operator, address }, await onChain(() => this.#reader.signer(address)));
   }
 
-  /** A node behind a load balancer may be a block late: the lock gets a moment to appear. */
-  async #sight(jobId: Hex, { address }: Gateway): Promise<Sighting & { signer: Signer }> {
+  /** A node behind a load balancer may be a block late: the lock gets a moment to appear. A mined lock is preferred to a promised one. */
+  async #sight(jobId: Hex, { address }: Gateway): Promise<SeenLock & Pick<OfferedJob, "signer">> {
     const until = performance.now() + this.#settings.lockWaitMs;
+    const alsoPromised = !this.#promises.isClosed;
     for (;;) {
-      const seen = await this.#reader.sight(jobId, address);
-      if (seen.job.status !== ChainStatus.None || performance.now() > until) return seen;
-      await setTimeout(100);
+      const { promised, ...seen } = await this.#reader.sight(jobId, address, { alsoPromised });
+      if (seen.job.status !== ChainStatus.None) return { ...seen, giveBack: null };
+      const giveBack = promised === null ? null : this.#promises.take(promised.credits);
+      if (promised !== null && giveBack !== null) return { ...seen, job: promised, giveBack };
+      if (performance.now() > until) return { ...seen, giveBack: null };
+      await setTimeout(LOOK_MS);
     }
+  }
+}
+
+function requireOpen({ status, attempt }: ChainJob, offered: number): void {
+  if (status === ChainStatus.Locked || (status === ChainStatus.Acknowledged && attempt < offered)) return;
+  const message = `the chain shows no job open for this attempt (status ${status}, attempt ${attempt})`;
+  throw new Refusal(RefusalCode.NotLocked, message);
+}
+
+function requirePayable(
+  job: ChainJob,
+  { request, model: name }: Dispatch,
+  { gateway, model }: { gateway: Gateway; model: number | null },
+): void {
+  if (job.operator !== gateway.operator) {
+    const whose = `operator ${job.operator}, not ${gateway.operator}`;
+    throw new Refusal(RefusalCode.NotAssigned, `the job was locked by ${whose}`);
+  }
+  if (job.model !== model) {
+    throw new Refusal(RefusalCode.BadRequest, `the job was locked for another model than ${name}`);
+  }
+  // Beyond the lock nobody pays: it must cover the most that the answer can cost.
+  const price = quote(request.max_tokens, job);
+  if (price > job.credits) {
+    throw new Refusal(
+      RefusalCode.BadRequest,
+      `${request.max_tokens} tokens can cost ${price} credits, but ${job.credits} are locked`,
+    );
   }
 }
 

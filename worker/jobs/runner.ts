@@ -26,11 +26,11 @@ import { type EventStream, Refusal } from "../reply.ts";
 import type { SettlementWatcher } from "../settlement.ts";
 import type { Agreement, CompletionStore } from "../store.ts";
 import { type Answer, type Ends, emptyAnswer, type Generated, Generation, JobError, type Send } from "./answer.ts";
-import { AssignmentChecks, CLOCK_SKEW, type Gateway } from "./checks.ts";
+import { AssignmentChecks, type CheckSettings, CLOCK_SKEW, type Gateway, type SeenLock } from "./checks.ts";
 import { Slots } from "./slots.ts";
 
 type Parts = {
-  config: Pick<Config, "concurrency" | "queue" | "models" | "abilities" | "lockWaitMs">;
+  config: Pick<Config, "concurrency" | "queue" | "abilities"> & CheckSettings;
   identity: Identity;
   reader: ChainReader;
   store: CompletionStore;
@@ -43,9 +43,14 @@ type Run = {
   dispatch: Dispatch;
   gateway: Gateway;
   stream: EventStream;
+  /** Ends the job. */
   abort: AbortController;
+  /** Lets the model server go, while the job goes on. */
+  modelDone: AbortController;
   /** Has the model server begin an answer. */
   begin: () => Generation;
+  /** Gives the job's slot to the next one, once the model server is done with it. */
+  leaveSlot: (how: { isDone: boolean }) => void;
   /** Fires when the job has waited for room as long as it may. */
   until: AbortSignal;
   log: Logger;
@@ -109,14 +114,20 @@ export class JobRunner {
       if (this.#parts.store.isTaken(jobId)) throw alreadyTaken();
       const until = AbortSignal.any([stream.left, endOfWait(acknowledgeBy)]);
       await this.#slots.enter(until);
-      let isDone = false;
+      let hasLeft = false;
+      const leaveSlot = (how: { isDone: boolean }) => {
+        if (!hasLeft) this.#slots.leave(how);
+        hasLeft = true;
+      };
       try {
         const log = this.#parts.log.child({ jobId, attempt, model: dispatch.model });
-        const pieces = () => this.#parts.backend.generate(model, dispatch.request, abort.signal);
+        const modelDone = new AbortController();
+        const ends = AbortSignal.any([abort.signal, modelDone.signal]);
+        const pieces = () => this.#parts.backend.generate(model, dispatch.request, ends);
         const begin = () => new Generation(pieces(), dispatch.request);
-        isDone = await this.#work({ dispatch, gateway, stream, abort, begin, until, log });
+        await this.#work({ dispatch, gateway, stream, abort, modelDone, begin, leaveSlot, until, log });
       } finally {
-        this.#slots.leave({ isDone });
+        leaveSlot({ isDone: false });
       }
     } finally {
       this.#running.delete(jobId);
@@ -216,30 +227,30 @@ export class JobRunner {
     }
   }
 
-  /** Whether the job was answered. */
-  async #work(run: Run): Promise<boolean> {
+  async #work(run: Run): Promise<void> {
     const { dispatch, gateway, stream, abort, log } = run;
     const started = performance.now();
     // The model server works while the chain is asked about the lock.
     let generation = run.begin();
     let agreement: Agreement;
-    let seen: Sighting;
+    let lock: SeenLock | undefined;
     try {
-      seen = await this.#checks.locked(dispatch, gateway);
+      lock = await this.#checks.locked(dispatch, gateway);
       generation = await this.#begun(run, generation);
       if (stream.left.aborted) throw new Refusal(RefusalCode.Busy, "the gateway left before the job was taken");
       agreement = await this.#acknowledge(dispatch, gateway);
     } catch (error) {
+      lock?.giveBack?.();
       abort.abort();
       await generation.cancel();
       throw error;
     }
     const checkMs = Math.round(performance.now() - started);
-    log.info({ gateway: gateway.address, operator: gateway.operator, checkMs }, "job taken");
+    const isPromised = lock.giveBack !== null;
+    log.info({ gateway: gateway.address, operator: gateway.operator, isPromised, checkMs }, "job taken");
     stream.acknowledged(agreement.byWorker);
     try {
-      await this.#answer(run, generation, agreement, seen);
-      return true;
+      await this.#answer(run, generation, agreement, lock);
     } catch (error) {
       abort.abort();
       await generation.cancel();
@@ -248,7 +259,22 @@ export class JobRunner {
       markFailed(reason.code);
       log.warn({ code: reason.code, err: error }, "job ended without a completion");
       stream.error(reason.code, reason.message);
-      return false;
+    } finally {
+      lock.giveBack?.();
+    }
+  }
+
+  /** The lock once it is mined, which for a promised one takes until its block. It ends the job if it does not pay for it after all. */
+  async #minedLock({ dispatch, gateway, abort }: Run, lock: SeenLock): Promise<Sighting> {
+    if (lock.giveBack === null) return lock;
+    try {
+      const mined = await this.#checks.mined(dispatch, gateway, lock, abort.signal);
+      lock.giveBack();
+      return mined;
+    } catch (error) {
+      const { message } = error as Error;
+      if (error instanceof Refusal) abort.abort(new JobError(JobErrorCode.Superseded, message, { cause: error }));
+      throw error;
     }
   }
 
@@ -315,8 +341,11 @@ export class JobRunner {
     return { assignment, gateway: gateway.address, byGateway: signature, byWorker };
   }
 
-  /** Streams the answer and signs it. The Completion's signature leaves this process only after it is on the disk. */
-  async #answer(run: Run, generation: Generation, agreement: Agreement, seen: Sighting): Promise<void> {
+  /**
+   * Streams the answer and signs it, once its lock is mined: a signature would stand also where the sequencer broke its promise. The Completion's
+   * signature leaves this process only after it is on the disk.
+   */
+  async #answer(run: Run, generation: Generation, agreement: Agreement, seen: SeenLock): Promise<void> {
     const { dispatch, stream, abort, log } = run;
     const { identity, reader, store, watcher } = this.#parts;
     const { jobId } = agreement.assignment;
@@ -327,6 +356,8 @@ export class JobRunner {
     // When the chain shows that nobody will pay for the job, the work stops.
     watcher.track(agreement, (why) => abort.abort(new JobError(JobErrorCode.Superseded, why)));
     const after = (time: number, act: () => void) => setTimeout(act, Math.max(0, (time - clock.now()) * 1000));
+    const minedLock = this.#minedLock(run, seen);
+    minedLock.catch(() => {}); // It is awaited below, or the job has ended.
     const [cut, end] = [new AbortController(), new AbortController()];
     this.#answering.set(jobId, { gateway: agreement.gateway, end });
     const timers = [
@@ -341,12 +372,14 @@ export class JobRunner {
       };
       const ends = { cut: cut.signal, end: end.signal };
       const { answer, usage, finishReason, reasoned } = await this.#drain(run, generation, send, ends);
-      if (cut.signal.aborted || end.signal.aborted) abort.abort();
+      if (cut.signal.aborted || end.signal.aborted) run.modelDone.abort();
+      run.leaveSlot({ isDone: true });
       // An answer that was ended is what there is of it.
       if (reasoned > 0 && !end.signal.aborted) this.#judgeReasoning(dispatch, answer);
       const finishedAt = clock.now();
+      const { job } = await minedLock;
       // The chain takes no time later than the settlement's block: the time of a block that was mined is never too late.
-      const completedAt = Math.max(await reader.newestBlockTime(), seen.job.lockedAt);
+      const completedAt = Math.max(await reader.newestBlockTime(), job.lockedAt);
       if (Math.max(finishedAt, completedAt) >= closes) throw tooLate();
       const completion = { jobId, proofHash: answer.digest(), ...usage, completedAt };
       const signature = await identity.signCompletion(completion);
