@@ -6,6 +6,7 @@ import { basename, resolve } from "node:path";
 import { Command, InvalidArgumentError } from "@commander-js/extra-typings";
 import { cost, type NamedSystem } from "./cost.ts";
 import type { Target } from "./load.ts";
+import { preconfirmed } from "./preconfirmed.ts";
 import { queue } from "./queue.ts";
 import { markdown, progress, type Section, writeReport } from "./report.ts";
 import { nextBlock, overhead } from "./requests.ts";
@@ -21,7 +22,7 @@ import {
 import { indexCaughtUp, memory, throughput } from "./throughput.ts";
 import { webhooks } from "./webhooks.ts";
 
-const SECTIONS = ["cost", "overhead", "throughput", "queue", "webhooks", "memory"];
+const SECTIONS = ["cost", "overhead", "throughput", "queue", "preconfirmed", "webhooks", "memory"];
 const BLOCKS = ["instant", "0.25", "1"];
 
 function positive(text: string): number {
@@ -150,6 +151,10 @@ try {
   }
   if (wanted.has("queue")) {
     for await (const section of queue({ upstream: upstream.url, seconds: values.seconds ?? 15 })) done(section);
+  }
+  if (wanted.has("preconfirmed")) {
+    const options = { ...optionsFor("instant"), accounts: 8, workers: { count: 1, concurrency: 64, queue: 64 } };
+    done(await preconfirmed(options, Math.min(values.requests, 40)));
   }
   if (wanted.has("webhooks")) {
     for (const section of await webhooks(values.seconds ?? 20)) done(section);

@@ -22,8 +22,9 @@ import { openDatabase } from "../api/db/pool.ts";
 import { DEPLOYER_KEY } from "../scripts/deploy/config.ts";
 import { rpc } from "../scripts/dev/chain.ts";
 import { answersOk } from "../scripts/dev/parts.ts";
-import { freePorts } from "../scripts/dev/ports.ts";
+import { freePorts, type Ports } from "../scripts/dev/ports.ts";
 import { removeDataDir } from "../scripts/dev/postgres.ts";
+import { behindSequencer } from "../scripts/dev/sequencer.ts";
 import { PARTS, type Stack, startStack } from "../scripts/dev/stack.ts";
 import { provideCredits } from "../scripts/dev/wallets.ts";
 import type { Target } from "./load.ts";
@@ -75,12 +76,12 @@ type StackOptions = Parameters<typeof startStack>[0];
 
 /** Starts parts of the local stack in a throw-away folder, which goes with them. */
 export async function startParts(
-  options: Pick<StackOptions, "parts" | "workers" | "env" | "blockTime" | "gatewayKeys">,
+  options: Pick<StackOptions, "parts" | "workers" | "env" | "blockTime" | "gatewayKeys"> & { ports?: Ports },
 ): Promise<{ stack: Stack; stop: () => Promise<void> }> {
   const dataDir = mkdtempSync(join(tmpdir(), "bench-"));
   // The database runs as another user when this runs as root.
   chmodSync(dataDir, 0o711);
-  const ports = await freePorts(options.workers.length);
+  const ports = options.ports ?? (await freePorts(options.workers.length));
   const given = { ...options, dataDir, ports, baseEnv: process.env, write: () => {} };
   const stack = await startStack({ ...given, temporary: true }).ready;
   const stop = async (): Promise<void> => {
@@ -111,6 +112,8 @@ export type SystemOptions = {
   profile?: string | undefined;
   /** How many workers there are and what each bears; otherwise two that never keep a job waiting. */
   workers?: { count: number; concurrency: number; queue: number };
+  /** Jobs begin on the promise of a sequencer (scripts/dev/sequencer.ts), which stands between chain and gateway. */
+  preconfirmed?: boolean;
   /** Keys of more gateways, for `withGateway`. */
   gatewayKeys?: readonly Hex[];
 };
@@ -123,8 +126,9 @@ export async function startSystem(options: SystemOptions): Promise<System> {
     ? { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${resolve(options.profile)}` }
     : {};
   const { count, concurrency, queue } = options.workers ?? { count: 2, concurrency: 512, queue: 1024 };
-  const { stack, stop } = await startParts({
+  const plain = {
     parts: PARTS,
+    ports: await freePorts(count),
     workers: Array.from({ length: count }, () => ({ models: [MODEL] })),
     ...(options.blockTime === undefined ? {} : { blockTime: options.blockTime }),
     ...(options.gatewayKeys === undefined ? {} : { gatewayKeys: options.gatewayKeys }),
@@ -139,7 +143,15 @@ export async function startSystem(options: SystemOptions): Promise<System> {
       indexer: profile,
       api: { ...GATEWAY_SETTINGS, ...profile },
     },
-  });
+  };
+  const { options: given, sequencer } = options.preconfirmed
+    ? await behindSequencer(plain, options.blockTime ?? 1)
+    : { options: plain, sequencer: null };
+  const { stack, stop: stopParts } = await startParts(given);
+  const stop = async (): Promise<void> => {
+    await stopParts();
+    await sequencer?.close();
+  };
   let accounts: Account[];
   try {
     accounts = await openAccounts(stack, options.accounts, options.credits);

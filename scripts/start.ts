@@ -5,6 +5,7 @@ import { onStopSignal, stopWithNpm } from "../shared/signals.ts";
 import { curlCommand } from "./dev/demo.ts";
 import { messageOf, ROOT, StackError } from "./dev/files.ts";
 import { findServed, inWords, listingsOf, type ModelOptions, poolOf } from "./dev/models.ts";
+import { behindSequencer } from "./dev/sequencer.ts";
 import { optionsFromEnv, type Starting, startStack } from "./dev/stack.ts";
 
 const USAGE = `Usage: npm start [-- options]
@@ -25,6 +26,7 @@ Settings from the environment, each with its default:
   WORKER_PORT        9101 and up
   DATABASE_URL       a database of yours instead of the local one
   BLOCK_TIME         seconds between blocks; without it each transaction makes one
+  PRECONFIRMED       no; "yes" begins jobs on a sequencer's promise of their lock, before its block: with BLOCK_TIME=2, for example
   LOOK_FOR_MODELS    yes; "no" looks for no model server`;
 
 class UsageError extends Error {}
@@ -57,7 +59,9 @@ async function main(): Promise<number> {
   process.env["NODE_COMPILE_CACHE"] ??= join(ROOT, "node_modules/.cache/compiled");
   const fromEnv = optionsFromEnv(process.env);
   const served = await findServed(asked, process.env);
-  const options = { ...fromEnv, workers: poolOf(fromEnv.workers, served), listings: listingsOf(served) };
+  const local = { ...fromEnv, workers: poolOf(fromEnv.workers, served), listings: listingsOf(served) };
+  const isPreconfirmed = process.env["PRECONFIRMED"] === "yes";
+  const { options } = isPreconfirmed ? await behindSequencer(local, local.blockTime ?? 1) : { options: local };
   const started = performance.now();
   const starting = startStack(options);
   console.log(`Starting; logs are in ${relative(process.cwd(), options.dataDir) || "."}/logs`);
