@@ -21,7 +21,7 @@ const MODEL = "qwen3-8b";
 /** Its worker waits for the block. */
 const CAREFUL_MODEL = "qwen3-14b";
 const BLOCK_SECONDS = 2;
-const LOCK_SECONDS = 10;
+const LOCK_SECONDS = 20;
 const CREDITS = 10_000;
 /** A lock with so many tokens is above the gateway's limit for one job. */
 const EXPENSIVE_TOKENS = 30_000;

@@ -137,7 +137,7 @@ it("a promised lock that the chain then refuses ends the job as one that never w
 });
 
 it("a promised lock that is not mined in time ends the job, and is failed if it is mined later", async () => {
-  const job = run(answer, { times: { ...TIMES, lock: 0.1 } });
+  const job = run(answer, { times: { ...TIMES, lock: 1 } });
   isPromised();
   await expect(job.completed).rejects.toMatchObject({ code: "service_unavailable" });
   expect([sent, reports]).toEqual([["lock"], []]);
