@@ -17,7 +17,6 @@ import {
   unauthorizable,
 } from "./authorization.ts";
 import type { JobContext } from "./context.ts";
-import type { JobInput } from "./lock.ts";
 import { insufficientCredits, noWorkers, tooManyBalances } from "./refusals.ts";
 import { type TokenBudget, TokenizerBusy, tokenBudget } from "./tokens.ts";
 
@@ -39,8 +38,17 @@ export type PlannedJob = {
   authorization: RequestAuthorization | null;
 };
 
-/** A job whose credits may be locked: its request with the limit it runs under, the credits, and the checked authorization, if there is one. */
-type AdmittedJob = Pick<JobInput, "request" | "showReasoning" | "credits" | "authorization">;
+/** A job whose credits may be locked. */
+export type AdmittedJob = {
+  /** With the limit that it runs under. */
+  request: ChatRequest;
+  /** Whether the client gets the reasoning, and pays for it: it asks for that, or the model always reasons. */
+  showReasoning: boolean;
+  /** To be locked. */
+  credits: number;
+  /** Of a wallet with an authorization key: what that key signed. */
+  authorization: SignedAuthorization | null;
+};
 
 /** Resolves a validated body against the catalog. Throws `model_not_found`. */
 export function planJob(

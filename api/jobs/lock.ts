@@ -4,7 +4,7 @@
  */
 
 import type { Address, Hex } from "viem";
-import { type ChatRequest, needsOf } from "../../protocol/dispatch.ts";
+import { needsOf } from "../../protocol/dispatch.ts";
 import type { DecodedRevert } from "../../protocol/events.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
@@ -20,8 +20,7 @@ import {
 } from "../chain/operations.ts";
 import { NotSent, type Submission } from "../chain/pipeline.ts";
 import { ApiError, unavailable } from "../errors.ts";
-import { lockError } from "./admission.ts";
-import type { SignedAuthorization } from "./authorization.ts";
+import { type AdmittedJob, lockError } from "./admission.ts";
 import type { JobContext } from "./context.ts";
 import type { EndingJob } from "./job-ending.ts";
 import type { Admission } from "./place-queue.ts";
@@ -52,22 +51,15 @@ export class Timings {
   }
 }
 
-export type JobInput = {
+export type JobInput = AdmittedJob & {
   jobId: Hex;
   wallet: Address;
   model: Model;
-  request: ChatRequest;
-  /** Whether the client gets the reasoning, and pays for it: it asks for that, or the model always reasons. */
-  showReasoning: boolean;
-  /** To be locked. */
-  credits: number;
   /**
    * Until when (ms since the epoch) a repetition under the request's key waits for this job's row; null for a request without a key. Such a job
    * ends soon after its clients have left.
    */
   claimedUntil: number | null;
-  /** Of a wallet with an authorization key: what that key signed. */
-  authorization: SignedAuthorization | null;
   /** The place at a worker that is kept for it, and the wallet's credits that are held for its lock. */
   admission: Admission;
   /** Takes note of how long each stage took: `prepare`, `queue`, `lock`, `first-token`, `answer`, `record`. */
