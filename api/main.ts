@@ -76,7 +76,7 @@ function listen(gateway: Gateway): Promise<Server> {
     server.listen(config.API_PORT, config.API_HOST, () => resolve(server));
     server.on("drop", () => logger.warn({ limit: config.MAX_CONNECTIONS }, "too many connections: one was closed"));
     answerMalformed(server, config.DOCS_URL, logger);
-    // An Expect that nobody knows is no reason not to answer.
+    // A request with an unknown Expect header is answered all the same.
     server.on("checkExpectation", app);
   });
 }

@@ -58,7 +58,7 @@ export function compareLooks(
 type Parts = {
   rpc: Rpc;
   escrow: Address;
-  /** Number of the newest block that is known, from whatever source. */
+  /** Number of the newest block that any source has shown. */
   knownBlock: () => Promise<number>;
   /** The newest block that the node told of. */
   head: { readonly block: { number: number } };

@@ -284,7 +284,7 @@ export class Pipeline {
     refuse(this.#queue.drain(), new NotSent(reason));
   }
 
-  /** Sends one batch with the first nonce that nobody has used. */
+  /** Sends one batch with the first unused nonce. */
   async #sendNext(next: number): Promise<void> {
     let nonce = next;
     const used = this.#usedElsewhere;
@@ -319,7 +319,7 @@ export class Pipeline {
       throw error;
     });
     for (const item of items) item.signed.resolve(variant.hash);
-    // Whoever waits for the hash writes its reply now. A kill after the record charges a job, so its client must have the answer by then.
+    // The request that waits for the hash writes its reply now. A kill after the record charges a job, so its client must have the answer by then.
     await setImmediate();
     const row: OutboxRow = { nonce, items: operations, variants: [variant] };
     const jobs = items.flatMap(({ job }) => job ?? []);

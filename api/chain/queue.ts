@@ -1,7 +1,7 @@
 /** Which operations make the next batch, and when a batch may leave. Pure: no chain, and the clock is given or monotonic. */
 import { BATCH_RESERVE, GAS_CEILING, isLock, type Operation } from "./operations.ts";
 
-/** An operation with the promises of whoever submitted it. */
+/** An operation with the promises of its submitter. */
 export type Pending = {
   operation: Operation;
   queuedAt: number;
@@ -133,7 +133,7 @@ export class BatchTiming {
   #spacingMs = 0;
   #sentAt = Number.NEGATIVE_INFINITY;
 
-  /** A transaction was mined so long after it was recorded. */
+  /** Takes the time from a transaction's record to its mining. */
   observe(confirmationMs: number): void {
     this.#confirmationMs = Math.min(
       Math.max(confirmationMs, this.#confirmationMs * MEMORY),

@@ -4,7 +4,7 @@ import { toApiJobId } from "../../protocol/job-id.ts";
 import { ReadLane } from "../../shared/read-lane.ts";
 import { CHAIN_JOB_ID } from "./pool.ts";
 
-/** For so long after its client hung up, a request can be joined by a repetition, seconds. */
+/** Seconds after its client hung up in which a repetition can join a request. */
 const JOIN_SECONDS = 60;
 
 /** A job that a repetition of its request may join. */

@@ -275,7 +275,7 @@ export async function listJobTransactions(reader: Reader, jobId: Hex): Promise<H
 
 /**
  * How far the index is: every event up to and including this block is there. After a reorganisation it can be ahead of the
- * rows for a moment, so whoever derives from events re-reads the last blocks.
+ * rows for a moment, so the derivation of webhook events reads the last blocks again.
  */
 export async function getHead(reader: Reader): Promise<IndexHead | null> {
   // Ponder's checkpoint: 10 digits block time, 16 chain id, 16 block number, then the position inside the block.

@@ -65,7 +65,7 @@ const JOB = {
   countedTokens: column<number | null>(),
   completion: column<SignedCompletion | null>(),
   finalTokenAt: column<Date | null>(),
-  /** SHA-256 of the text that its client was sent, and whether that was the whole reply; null while it is being sent, or where nobody knows. */
+  /** SHA-256 of the text that its client was sent, and whether that was the whole reply; null while it is being sent, or where that is not known. */
   sentHash: column<Hex | null>(),
   sentComplete: column<boolean | null>(),
   creditsCharged: column<number | null>(),

@@ -10,7 +10,7 @@ export const GATEWAY_SCHEMA = "gateway";
 // bigint columns hold block numbers, chain times and nonces: all far below 2^53.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number);
 
-/** A query without an answer for so long has lost its connection, whatever the network says: its client gets a 503, not a hang. */
+/** After this time without an answer a query's connection counts as lost, and its client gets a 503. */
 const QUERY_TIMEOUT_MS = 15_000;
 
 /**

@@ -25,7 +25,7 @@ type Parts = {
 const ROUND_MS = 30_000;
 /** Of each kind in one round: they must not hold up jobs in the queue. */
 const AT_ONCE = 10;
-/** A debt is paid in parts, as the treasury earns. Each costs gas: so often one is tried, and for so many token units at least (1 USDG). */
+/** A debt is paid in parts, as the treasury earns. Each part costs gas, so these bound how often one is tried, and its size in token units (1 USDG). */
 const DEBT_PAUSE_MS = 3_600_000;
 const WORTHWHILE = 1_000_000n;
 

@@ -105,7 +105,7 @@ export type DecisionContext = {
 
 /** How often the chain is asked whether the job has settled. */
 const POLL_MS = 200;
-/** A reply is out, and noted as sent, so long after its final token at the latest, unless its client is slow. */
+/** Longest time from a final token until the reply is sent and its row says so, unless the client reads slowly. */
 const SENDING_MS = 5_000;
 
 const refused = (reason: Refusal): Decision => ({ kind: "refused", reason });
@@ -310,7 +310,7 @@ type Disputable = { job: ChainJob; stored: StoredJob | null };
 const isBeingSent = (stored: StoredJob | null): boolean =>
   stored?.sentHash === null && Date.now() - (stored.finalTokenAt?.getTime() ?? 0) < SENDING_MS;
 
-/** What this service sent to the job's client, signed: its arbiters read it. Null where nobody knows. */
+/** What this service sent to the job's client, signed: its arbiters read it. Null where that is not known. */
 async function signDelivery(
   { account, chainId, escrow }: Pick<JobContext, "account" | "chainId" | "escrow">,
   jobId: Hex,

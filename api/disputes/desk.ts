@@ -35,7 +35,7 @@ export type Disputed = Exclude<Decision, { kind: "refused" }>;
 /**
  * Takes dispute requests: records each with its arrival before anything else, then decides it. Any gateway of the job's
  * operator can. A repetition that reaches another gateway waits for the first one's answer. What a killed process left
- * unanswered its next start decides, or another gateway of the operator within a second. Whoever took a request over answers it.
+ * unanswered its next start decides, or another gateway of the operator within a second. The gateway that took a request over answers it.
  */
 export class DisputeDesk {
   readonly #context: DisputeContext;
@@ -180,7 +180,7 @@ export class DisputeDesk {
     return { kind: "refused", reason: "unavailable" };
   }
 
-  /** Takes up what nobody answered, also what a gateway of the operator has left that no process runs any more. Never rejects. */
+  /** Takes over requests without an answer, also those of the operator's other gateways that no process runs any more. Never rejects. */
   async #sweep(): Promise<void> {
     const { disputes, jobs, signer } = this.#context;
     if (!signer.held) return;

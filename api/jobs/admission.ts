@@ -118,7 +118,7 @@ function takeTurn({ pauses }: Pick<JobContext, "pauses">, wallet: Address): void
 /** Throws what no worker of the model has said that it can do, by the field that asks for it. */
 function checkAbilities({ workers }: Pick<JobContext, "workers">, model: Model, needs: readonly Ability[]): void {
   const missing = needs.find((_need, at) => !workers.isDeclared(model.number, needs.slice(0, at + 1)));
-  // With no host at all, nobody knows what the model offers.
+  // Without a host the model's abilities are not known.
   if (missing === undefined || workers.hosts(model.number).length === 0) return;
   const param = missing === "reasoning" ? "reasoning_effort" : "response_format";
   const what = needs.length > 1 ? `${needs.join(" with ")}` : missing;

@@ -21,7 +21,7 @@ const RELAY_DELAY_MS = 250;
 /** It must be mined before `acknowledgeBy`: from this share of the offer's time on it no longer waits for the first token. */
 const RELAY_SHARE = 0.4;
 
-/** An offer and its refusal are on their way for at most so long together. */
+/** Longest time that an offer and its refusal are on their way together. */
 const ON_THE_WAY_MS = 1_000;
 /** Why `signal` ends an attempt whose lock was only promised. */
 export const LOCK_NOT_MINED = "the lock is not mined";
@@ -37,7 +37,7 @@ export type AttemptInput = {
   request: ChatRequest;
   answer: Answer;
   signal: AbortSignal;
-  /** Fires when nobody waits for the answer any more: the worker ends it where it is, and is paid for that. */
+  /** Fires when the last client has left: the worker ends the answer where it is, and is paid for that. */
   unwanted: AbortSignal;
   /** Resolves when the job's lock is mined: until then nothing of the job goes on chain. */
   mined: Promise<unknown>;
@@ -194,7 +194,7 @@ async function endAtWorker(
   }
 }
 
-/** A worker that had this long and did not finish is slow, whatever became of the job before. */
+/** A worker that had this long and did not finish is slow, also for a job that came late to it. */
 const fairShareMs = ({ times }: Pick<JobContext, "times">): number => Math.min(30, times.completion / 2) * 1000;
 
 /** The failure by its cause: who gave up first, if it was the gateway, else what the worker did. */

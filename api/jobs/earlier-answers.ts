@@ -101,7 +101,7 @@ export class EarlierAnswers {
     };
   }
 
-  /** Looks every so often, until there is an outcome or nobody waits for it. */
+  /** Looks at intervals, until there is an outcome or the last waiting request has gone. */
   #watch(jobId: Hex, look: Look): Watch {
     const watch: Watch = { waiting: 0, outcome: this.#poll(look, () => watch.waiting > 0) };
     this.#watches.set(jobId, watch);

@@ -154,7 +154,7 @@ export class ExposureLimit {
     this.#add(offers, risk.worker, { ...risk, until: Date.now() + (acknowledge + inclusion) * 1000 });
   }
 
-  /** The chain shows the end of the job: whoever refused it cannot take it any more. */
+  /** The chain shows the end of the job: a worker that refused it can no longer take it. */
   over(jobId: Hex): void {
     const offers = this.#refused.get(jobId);
     for (const worker of offers?.keys() ?? []) this.#remove(offers, worker);
@@ -176,7 +176,7 @@ export class ExposureLimit {
     return dispute + 2 * inclusion;
   }
 
-  /** Forgets what nobody can dispute, or take, any more. */
+  /** Forgets charges that can no longer be disputed, and refused offers that have run out. */
   #release(): void {
     const now = Date.now();
     for (const [key, { until }] of this.#answered) {

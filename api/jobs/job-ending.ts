@@ -80,9 +80,9 @@ export type Settling = { signed: Promise<Hex>; done: Promise<boolean>; charged: 
 
 /** A client waits this long for its job's end on chain. */
 const CLIENT_WAIT_MS = 10_000;
-/** A refusal is written again for so long while the database is away. By then the job's own time is over, and it is refunded. */
+/** How long the write of a refusal is retried while the database is unreachable. By then the job's own time is over, and it is refunded. */
 const NOTE_MS = 150_000;
-/** A refund that the chain finds too early is sent again once the chain's time should be there, so often in one round. */
+/** How often in one round a refund that came too early for the chain's time is sent again. */
 const REFUND_TRIES = 3;
 /** A wait up to this long, in seconds, is slept through. */
 const SHORT_WAIT = 2;

@@ -35,7 +35,7 @@ import type { Demand, Place } from "./worker-pool.ts";
 const CLOCK_SKEW = 5;
 /** An attempt's number is a uint8 in the Assignment and on chain. */
 const LAST_ATTEMPT = 255;
-/** After a client left without a byte of its answer, the work goes on so long for a repetition of its request. */
+/** How long a job goes on for a repetition of its request, after its client left without a byte of the answer. */
 const JOIN_MS = 10_000;
 /** A request that failed at so many workers is tried at no other. */
 const MOST_FAILURES = 2;
@@ -66,14 +66,14 @@ export class RunningJob {
   readonly completed: Promise<CompletedJob>;
   readonly #context: JobContext;
   readonly #first = Promise.withResolvers<Address>();
-  /** Fires when nobody waits for the answer any more: its worker ends it where it is. */
+  /** Fires when the last client has left: the worker then ends the answer where it is. */
   readonly #unwanted = new AbortController();
   #clients = 0;
   /** Characters of reasoning that a client had when it left, at most. */
   #sentReasoning = 0;
   #leaving: NodeJS.Timeout | undefined;
   #worker: Address | undefined;
-  /** Who was offered it, while that is one worker. */
+  /** The worker that was offered the job, as long as it is the only one. */
   #onlyWorker: Address | undefined;
   /** Its lock, once that is mined. */
   #held: Lock | undefined;
@@ -170,7 +170,7 @@ export class RunningJob {
     }
   }
 
-  /** Nobody came back in time. A repetition can also have joined at another gateway, which waits for the whole answer. Never rejects. */
+  /** Ends the answer if no repetition joined in time. One can also have joined at another gateway, which waits for the whole answer. Never rejects. */
   async #endUnlessJoined(): Promise<void> {
     const { abandoned, logger } = this.#context;
     const { jobId } = this.input;
@@ -194,7 +194,7 @@ export class RunningJob {
       if (result !== "timeout") return result;
     } finally {
       clearTimeout(timer);
-      // Whatever the client hears now names the job: it must be there when it is asked for.
+      // The client's reply names the job, so the job's row must be written before the client can ask for it.
       await rows.written(jobId);
     }
     const { credits } = await this.mined;

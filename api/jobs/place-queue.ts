@@ -14,7 +14,7 @@ import type { Demand, Place, WorkerPool } from "./worker-pool.ts";
 
 /** Requests that wait for places of one model. The bytes of all of them are bounded with the bodies that they came in (api/routes/json-body.ts). */
 const MOST_WAITING = 10_000;
-/** Some changes nobody tells of: the chain has room again, or a worker's rest is over. */
+/** Interval of the looks for changes without an event: the chain has room again, or a worker's rest is over. */
 const LOOK_MS = 250;
 
 /** A request or a job that waits. */

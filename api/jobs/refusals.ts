@@ -13,7 +13,7 @@ export function insufficientCredits(remaining: number, required: number, model: 
   );
 }
 
-/** 503 to a wallet of which nobody knows that it has credits, while those of many such wallets are read. */
+/** 503 to a wallet whose credits are not known, while the balances of many such wallets are read. */
 export const tooManyBalances = (): ApiError =>
   unavailable(
     "The balances of too many wallets are being read, so this request was not looked at. Retry in a second.",

@@ -10,7 +10,7 @@ import type { PlacedEvent } from "../chain/operations.ts";
 import type { BatchObserver } from "../chain/pipeline.ts";
 import { JobLost, type JobStore } from "../db/jobs.ts";
 
-/** A write that failed is made again for so long; after that a sweep asks the chain. */
+/** How long a failed write is retried; after that a sweep reads the job from the chain. */
 const RETRY_MS = 60_000;
 /** A client hears of its job this much later at most, where the write of its row is held up. */
 const WRITTEN_MS = 1_000;

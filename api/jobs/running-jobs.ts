@@ -41,7 +41,7 @@ export class RunningJobs {
 
   /**
    * Waits until the answers of now are whole, their charges in the jobs' rows, and it is noted that their clients have them; some may have
-   * failed. Whoever takes a job over fails it while its client counts as waiting.
+   * failed. A gateway that takes a job over fails it while its client counts as waiting.
    */
   async answered(): Promise<void> {
     await Promise.allSettled([...this.#jobs.values()].map(({ run }) => run.completed));

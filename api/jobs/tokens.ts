@@ -93,7 +93,7 @@ export class TokenCounter {
     this.#thread.postMessage(task);
   }
 
-  /** Nobody waits for it any more. */
+  /** Drops a count whose request has gone. */
   #drop(count: Count, reason: unknown): void {
     const counts = this.#waiting.get(count.wallet);
     const at = counts?.indexOf(count) ?? -1;

@@ -9,7 +9,7 @@ import type { JobContext } from "./context.ts";
 import { estimateTokens } from "./tokenizer.ts";
 import type { CompletedEvent } from "./worker-client.ts";
 
-/** What the gateway itself knows of an answer, whatever its worker says. */
+/** The gateway's own figures of an answer, independent of the worker's statements. */
 export type Observed = {
   jobId: Hex;
   worker: Address;
@@ -17,11 +17,11 @@ export type Observed = {
   hash: Hex;
   text: string;
   bytes: number;
-  /** What it sent as reasoning, of which only the count is signed; null where nobody knows, after a restart. */
+  /** What it sent as reasoning, of which only the count is signed; null after a restart, since it is not stored. */
   reasoning: string | null;
   /** Characters of the reasoning that a client has who pays for it. */
   shownReasoning: number;
-  /** Null where nobody knows, after a restart: reasoning counts to it and is not kept. */
+  /** Null after a restart: reasoning counts to it and is not stored. */
   maxTokens: number | null;
   contextWindow: number;
   /** Chain time at which the answer was finished at the latest. */
@@ -37,7 +37,7 @@ type JudgeContext = SigningDomain & Pick<JobContext, "head" | "times">;
 export type Fault = { code: IncidentCode; detail: string };
 
 /**
- * `fault`: the Completion is worth nothing, and nobody pays for it. Otherwise `countedTokens` are the tokens that can be billed, of the answer's
+ * `fault`: the Completion is invalid, and the job is not charged. Otherwise `countedTokens` are the tokens that can be billed, of the answer's
  * content and of the reasoning that was shown. `excess`: what is wrong with it all the same, such as a count that was too high.
  */
 export type Verdict = { fault: Fault } | { fault: null; countedTokens: number; excess: Fault | null };
@@ -173,7 +173,7 @@ function recovers(worker: Address, signature: Hex, hashOf: () => Hex): boolean {
   try {
     return recoverSigner(hashOf(), signature)?.toLowerCase() === worker.toLowerCase();
   } catch {
-    // A value that no message can hold: nobody has signed it.
+    // No EIP-712 message can hold this value, so it was not signed.
     return false;
   }
 }

@@ -139,7 +139,7 @@ export class WorkerHealth {
 
   /** The less, the better: outstanding work times what a first token takes there. `fastest`: what it takes the best, ms. */
   score(fastest: number, now: number): number {
-    // Who was never asked, or not for long, is taken for as good as the best: otherwise nobody would find out.
+    // A worker that was not asked for long counts as good as the best one: otherwise it would get no job that shows how fast it is.
     const mean = this.#firstTokenMs ?? fastest;
     const remembered = fastest + (mean - fastest) * 2 ** (-(now - this.#observedAt) / HALF_LIFE_MS);
     // A job that waits for its first token shows slowness before it is over.

@@ -156,7 +156,7 @@ export class WorkerPool {
     return isServed ? all.filter(({ signer }) => this.#of(signer).demo !== true) : all;
   }
 
-  /** Every worker that hosts the model by the chain, whatever this gateway thinks of it. */
+  /** Every worker that hosts the model by the chain, also one that this gateway gives no jobs. */
   registered(model: number): RegisteredWorker[] {
     return this.#parts.directory.workersOf(model);
   }
@@ -353,7 +353,7 @@ export class WorkerPool {
     this.#parts.observations.add(model, ANY_WORKER, { requests: 1, failures: isAnswered ? 0 : 1 });
   }
 
-  /** A client's request for the model had its first token so long after it came. */
+  /** Records the time from a request's arrival to its first token. */
   requestBegan(model: number, ms: number): void {
     this.#parts.observations.add(model, ANY_WORKER, { firstTokens: 1, firstTokenMs: ms });
   }
