@@ -319,7 +319,7 @@ function groupsOf<J extends { from: bigint }>(jobs: readonly J[]): J[][] {
   return groups;
 }
 
-/** A read that is asked again after a failure. The failure goes to whoever waits for the read. */
+/** A read that is asked again after a failure. The failure goes to the callers that wait for the read. */
 function forget<T>(read: Promise<T>, drop: () => void): Promise<T> {
   read.catch(drop);
   return read;

@@ -162,7 +162,7 @@ async function run(argv: string[], env: NodeJS.ProcessEnv): Promise<void> {
 type AuthorizeOptions = { rpcUrl: string; escrow: Address; wallet: LocalAccount; dailyLimit?: number | null };
 
 /**
- * Makes an authorization key and registers it. From then on every job of the wallet needs its signature, whoever has the API key.
+ * Makes an authorization key and registers it. From then on every job of the wallet needs its signature, also one that is sent with a stolen API key.
  * `keep` is given the private key before the chain knows it: a key that is lost locks the wallet's jobs until it sets another one.
  */
 async function authorize(

@@ -60,7 +60,7 @@ export async function openDispute(context: DisputeContext, story: JobStory, hash
   const ends = await disputableUntil(chain, story);
   const left = ends - Date.now();
   const answer = await askService(context, story.jobId, { hash, until: Date.now() + Math.min(SERVICE_TIME, left / 3) });
-  // Only the chain says whether there is one, whatever the service says.
+  // Only the chain is believed on whether there is one, not the service.
   const wait = answer.opened ? SEEN : 0;
   const isOver = ({ disputes }: JobStory) => disputes.length > 0;
   const seen = await chain.watch({ jobId: story.jobId, from: story.locked.block, isOver, end: Date.now() + wait });

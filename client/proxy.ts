@@ -44,7 +44,7 @@ export async function startProxy({ baseUrl, apiKey, localKey: chosen, port = 414
   const keys = localKey === null || apiKey === undefined ? null : { localKey, apiKey };
   const server = createServer((request, response) => {
     if (!server.listening) {
-      // A connection with a request on its way stays open; whoever goes on asking there would keep the process alive.
+      // A connection with a request on its way stays open; a program that goes on asking there would keep the process alive.
       response.shouldKeepAlive = false;
       return refuse(response, 503, "service_unavailable", "This endpoint is ending: start it again, then ask again.");
     }

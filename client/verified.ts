@@ -86,7 +86,7 @@ class VerifiedClient {
   readonly #signing: Signing | null;
   readonly #wallet: Address | null;
   readonly #running = new Set<Promise<void>>();
-  /** Whoever asks one of these again gets its job's answer, and pays once. Oldest first. */
+  /** A repetition of one of these gets its job's answer, and is paid once. Oldest first. */
   readonly #unanswered = new Set<Unanswered>();
   /** Jobs of requests of which a broken reply without text is checked already: another one says no more. */
   readonly #empty = new WeakMap<ClientRequest, Hex>();
@@ -134,7 +134,7 @@ class VerifiedClient {
     const signal = given?.signal ?? init?.signal ?? null;
     const again = headers.has("idempotency-key") || headers.has("x-service-authorization");
     const from = this.#context.chain.startBlock();
-    // Whoever checks the job waits for it; until then nobody does.
+    // The check of the job waits for it; until then nothing does.
     from.catch(() => {});
     const now = { askedAt: Date.now(), named: new Set<Hex>(), from };
     let asked: ClientRequest = { ...read, ...now, again, wallet: this.#wallet, authorization: null };
@@ -258,7 +258,7 @@ class VerifiedClient {
             void source.cancel().catch(() => {});
             this.#refused(first, error);
             const aborted = sending.init.signal?.aborted === true;
-            // Whoever stops an answer and asks again wants a new one.
+            // A program that stops an answer and asks again wants a new one.
             const stopped = aborted && reply.text + reply.reasoning !== "";
             if (!(error instanceof ReplyFormError) && !stopped) this.#remember(sending);
             end(aborted);
@@ -293,7 +293,7 @@ class VerifiedClient {
     }
   }
 
-  /** Whoever asks the same again gets the answer of this job, and pays once. */
+  /** A repetition of the same request gets the answer of this job, and is paid once. */
   #remember({ url, init, asked }: Sending): void {
     const { headers, body } = init;
     const request = { key: keyOf({ url, headers, body }), names: jobNames(headers), asked };
@@ -320,7 +320,7 @@ class VerifiedClient {
   #ended(sending: Sending, response: Response, reply: Reply, left = false): void {
     sending.patience.end();
     const jobId = this.#checkReply(sending, response, reply, left);
-    // A job that is not signed for is another one's, whoever names it: a wrong dispute would cost the wallet its bond.
+    // A job that was not signed for is another request's, also if the reply names it: a wrong dispute would cost the wallet its bond.
     if (sending.asked.authorization !== null) return;
     // Jobs that were named on connections which broke before the answer: they can be charged all the same.
     const unwanted = left || sending.init.signal?.aborted === true;
@@ -422,7 +422,7 @@ class Patience {
       this.#until = Date.now() + (windows.completion + windows.inclusion) * 1000 + LATE;
       this.#again();
     };
-    // Whoever checks the job says that the chain cannot be read.
+    // The check of the job reports that the chain cannot be read.
     chain.deployment().then(begin, () => {});
   }
 

@@ -26,7 +26,7 @@ const LIMITED_MS = [100, 300, 900];
  * unavailable", and proxyd's "no backends available". Some nodes say the first for other limits, and the second, with data, for a revert.
  */
 const PASSING_CODES: ReadonlySet<number> = new Set([-32_005, -32_016, -32_603, -32_002, -32_011]);
-/** A node that did not answer is asked last for so long, if there are others. */
+/** How long a node that did not answer is asked after all others. */
 const REST_MS = 5_000;
 /** A limit of batches is tried again beyond itself after this time: a lost connection can have looked like one. */
 const BATCH_AGAIN_MS = 60_000;
@@ -38,7 +38,7 @@ const BEHIND_LOOKS = 2;
 const SYNCING_BLOCKS = 64;
 /** A node whose newest block is older than this has stopped, or is syncing. */
 const STALE_MS = 60_000;
-/** A node that contradicted itself is left out for so long: its address leads to machines on different forks. */
+/** How long a node that contradicted itself is left out: its address leads to machines on different forks. */
 const CONTRADICTED_MS = 60_000;
 const LEFT_OUT =
   "a node is silent, behind, far ahead, on a fork, contradicts itself or is of another chain: it is left out";

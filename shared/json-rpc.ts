@@ -134,7 +134,7 @@ export class JsonRpc {
       });
       const response = await Promise.race([sent, late]);
       const text = (await readBounded(response.body, maxBytes)).toString("utf8");
-      // Such an answer can have a JSON-RPC error in it: that is of whoever stands before the node.
+      // Such an answer can have a JSON-RPC error in it: it is a proxy's, not the node's.
       if (OVERLOADED.has(response.statusCode)) throw new RpcLimited(name, response.statusCode);
       if (response.statusCode === TOO_LARGE) throw new BatchRefused(name, "the request is too large");
       return JSON.parse(text);

@@ -6,7 +6,7 @@ const LONG_PART = 16;
 /** A text that must not be seen, with what is shown instead. */
 export type Secret = readonly [text: string | undefined, shown: string];
 
-/** Replaces secrets in a text, whoever put them there. */
+/** Replaces secrets in a text, also those that a library put there. */
 export type Redact = (text: string) => string;
 
 /** A function that replaces these secrets wherever they stand, plain or in JSON. Those of less than eight characters stay. */
@@ -24,7 +24,7 @@ export function redactor(secrets: readonly Secret[]): Redact {
 
 type Output = Pick<NodeJS.WriteStream, "write">;
 
-/** Redacts whatever this process prints from now on: its own lines, those of libraries in it, and the errors of both. */
+/** Redacts everything that this process prints from now on: its own lines, those of libraries in it, and the errors of both. */
 export function redactOutput(redact: Redact, streams: readonly Output[] = [process.stdout, process.stderr]): void {
   for (const stream of streams) {
     const write = stream.write.bind(stream) as (chunk: unknown, ...rest: unknown[]) => boolean;

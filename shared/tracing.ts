@@ -1,5 +1,5 @@
 /**
- * Traces by OpenTelemetry. The place of a request in its caller's trace (W3C `traceparent`) goes on to whoever is called for it, also where
+ * Traces by OpenTelemetry. The place of a request in its caller's trace (W3C `traceparent`) goes on to each service that is called for it, also where
  * nothing is exported. A span has ids, addresses and the kinds of errors in it, and never a text of a client, a worker or a model server.
  */
 import type { IncomingHttpHeaders } from "node:http";
@@ -69,7 +69,7 @@ export function continueTrace<T>(
   return context.with(trace.setSpan(caller, span), act, undefined, span);
 }
 
-/** Headers that name a span, by default the one that runs now, to whoever is called. */
+/** Headers that name a span, by default the one that runs now, for a service that is called. */
 export function traceHeaders(span?: Span): Record<string, string> {
   const headers: Record<string, string> = {};
   const active = context.active();

@@ -12,7 +12,7 @@ export const OWN_PATHS = {
 
 /** Every page of the web application. The server answers any other path below /app with 404. */
 export const PATHS = {
-  /** What the service is, for whoever comes; API clients find nothing here. */
+  /** The front page, for visitors; API clients find nothing here. */
   front: "/",
   ...OWN_PATHS,
   job: "/app/jobs/:id",

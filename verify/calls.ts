@@ -30,7 +30,7 @@ import { type AnyEvent, eventsOf } from "./events.ts";
 /** What an audit needs of a transaction. */
 export type AuditTransaction = { hash: Hex; from: Address; to: Address | null; input: Hex; block: bigint };
 
-/** `data`: the call as it was sent, with whatever stands behind its arguments. */
+/** `data`: the call as it was sent, with any bytes behind its arguments. */
 type EscrowCall = DecodeFunctionDataReturnType<typeof inferenceEscrowAbi> & { data: Hex };
 type CallName = EscrowCall["functionName"];
 export type CallOf<N extends CallName> = Extract<EscrowCall, { functionName: N }>;

@@ -32,7 +32,7 @@ export async function checkProof(checks: Checks, job: Job): Promise<void> {
   const unfit = unfitness(job, worker, word.model, held ?? subject);
   if (unfit !== null) wrong.push(`${subject.name}.worker is ${worker}, which ${unfit}`);
   checks.note("proof.worker", wrong, `${worker} was registered and held the job`);
-  // No rule forbids it, and the flat price is charged for it: whoever reads the audit should see it.
+  // No rule forbids it, and the flat price is charged for it: a reader of the audit should see it.
   if (isEmptyAnswer(proofHash))
     checks.note("proof.empty", [], "the worker's answer is empty: its hash is that of no text");
   if (job.text === null) return;

@@ -39,7 +39,7 @@ type Parts = {
 
 /** An answer is late if it held a place for more than this part of the limit. */
 const SLOW_PART = 1 / 5;
-/** After a prompt webhook answered late, the webhooks of its wallet have no prompt places for so long. */
+/** How long the webhooks of a wallet have no prompt places after a prompt one answered late. */
 const LAPSE_MS = 300_000;
 /** Wallets that are remembered as lapsed; who lapsed longest ago is forgotten first. */
 const LAPSED_KEPT = 10_000;
@@ -48,7 +48,7 @@ const SERVED_MS = 3_600_000;
 /** Webhooks that one round looks at: thousands of them must not make each round long. */
 const LOOKED_AT = 1_000;
 const RETRY_RECORD_MS = 500;
-/** An attempt without a result counts as lost so long after the limit of its answer: the result has to be written, too. */
+/** Time after the limit of its answer at which an attempt without a result counts as lost: the result has to be written, too. */
 const LEASE_SPARE_MS = 10_000;
 
 /**

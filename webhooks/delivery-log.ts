@@ -157,7 +157,7 @@ function unknownDelivery(id: string): ApiError {
 const SEND_AGAIN = "status = 'pending', next_attempt_at = now(), first_attempt = attempt + 1, finished_at = NULL";
 
 /**
- * Sends one delivery again, whatever became of it; one that waits for its next attempt is sent at once.
+ * Sends one delivery again, whether it was delivered or failed; one that waits for its next attempt is sent at once.
  * @throws ApiError `webhook_not_found`; `conflict` while the webhook is failed: enable it first.
  */
 export async function replayDelivery(

@@ -259,7 +259,7 @@ async function reply(
   { jobs }: ChatDependencies,
   run: RunningJob,
   base: CompletionBase,
-  { body, response, sent }: Receiver,
+  { response, sent }: Receiver,
 ): Promise<void> {
   const job = await run.completed;
   const settlementTx = await settlementHash(job);

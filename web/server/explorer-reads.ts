@@ -1,4 +1,4 @@
-/** What the explorer lists: jobs by whom they concern, transactions with their events, and the history of whatever is no job. */
+/** What the explorer lists: jobs by whom they concern, transactions with their events, and the history of accounts, workers, operators and models. */
 import type { Address, Hex } from "viem";
 import { read } from "../../api/db/index-reads.ts";
 import { EVENT, view } from "../../api/db/index-rows.ts";

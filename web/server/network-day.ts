@@ -12,7 +12,7 @@ export type DayRow = {
   model: number;
   worker: string | null;
   jobs: number;
-  /** Charged ones, whatever a dispute brought later. */
+  /** Charged ones, also if a dispute brought the charge back later. */
   settled: number;
   /** Ended without a charge. */
   failed: number;

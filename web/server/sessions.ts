@@ -5,7 +5,7 @@ import type pg from "pg";
 import { type Address, getAddress } from "viem";
 import { WebError } from "../../api/errors.ts";
 
-/** A session ends this long after the signature, whatever happens in it. */
+/** A session ends this long after the signature, also while it is used. */
 const SESSION_SECONDS = 12 * 3600;
 
 /** Sessions of one wallet: with another one, the oldest ends. */
