@@ -34,6 +34,13 @@ describe("The release", function () {
     });
   }
 
+  it("leaves each contract 2 kB of the 24,576 bytes that a chain takes", () => {
+    for (const name of RELEASED) {
+      const { deployedBytecode } = JSON.parse(compiled.get(`contracts/release/${name}.json`) ?? "");
+      expect(deployedBytecode.length / 2 - 1, name).to.be.at.most(24_576 - 2_048);
+    }
+  });
+
   it("has no other file", () => {
     const found = readdirSync(new URL("contracts/release/", ROOT)).map((name) => `contracts/release/${name}`);
     expect(found, HELP).to.have.members(released);
