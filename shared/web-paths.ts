@@ -3,6 +3,7 @@ export const OWN_PATHS = {
   overview: "/app",
   fund: "/app/fund",
   jobs: "/app/jobs",
+  statement: "/app/statement",
   webhooks: "/app/webhooks",
   webhook: "/app/webhooks/:id",
   settings: "/app/settings",

@@ -83,6 +83,47 @@ type UsageSpan = Used & { from: string; by_model: ModelUsed[] };
 /** By time, oldest first, and by model, the dearest first. */
 export type Usage = { data: UsageSpan[]; models: ModelUsed[] };
 
+/** What changed a balance: credits of deposits, charges and so on, and how many jobs were charged. Refunds: what operator and treasury gave back. */
+export type StatementSums = {
+  deposits: number;
+  refunds: number;
+  charges: number;
+  withdrawals: number;
+  forfeited_bonds: number;
+  jobs: number;
+};
+
+/**
+ * A month (UTC) of a wallet, by when things happened on the chain. Credits, spendable and escrowed ones together:
+ * `opening + deposits + refunds − charges − withdrawals − forfeited_bonds = closing`, of the month and of each day.
+ */
+export type Statement = {
+  wallet: Address;
+  /** `2026-11` */
+  month: string;
+  /** Month of the first deposit; null without one. */
+  first_month: string | null;
+  /** The month is over, and the index has all of it. */
+  complete: boolean;
+  opening: number;
+  closing: number;
+  sums: StatementSums;
+  /** Days on which something changed, with the balance at their end. */
+  days: (StatementSums & { day: string; closing: number })[];
+  /** Of the charged jobs, the dearest first. */
+  models: { model: string; jobs: number; credits: number; tokens: number }[];
+};
+
+/** What was charged on this UTC day and in this month; `alert`: from how much on the wallet wants to be told. */
+export type Spending = Record<"day" | "month", { charged: number; alert: number | null }>;
+
+/** What a wallet sets for itself with this service. `spend_alert_…`: credits charged on a UTC day, in a month; null for no alert. */
+export type Settings = {
+  low_credit_threshold: number;
+  spend_alert_day: number | null;
+  spend_alert_month: number | null;
+};
+
 /** Why a job has no charge. */
 export type Ended = {
   /** Only of a failed job. */

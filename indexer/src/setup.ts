@@ -1,4 +1,5 @@
 import pg from "pg";
+import { CHANGES_BALANCE } from "../../protocol/index-schema.ts";
 import { ponder } from "../registry.ts";
 
 /**
@@ -17,11 +18,13 @@ const INDEXES: readonly { table: string; columns: readonly string[]; where?: str
   // The explorer's: jobs of a worker, and jobs with an answer. A job enters them when it has one.
   { table: "job", columns: ["worker", "id"], where: "worker IS NOT NULL" },
   { table: "job", columns: ["proof_hash", "id"], where: "proof_hash IS NOT NULL" },
-  // The history of accounts, workers, operators and models; no job's event costs an entry.
+  // The history of accounts, workers, operators and models, without their jobs.
   { table: "protocol_event", columns: ["subject", "position"], where: "job_id IS NULL" },
   // A range of blocks is a range of positions.
   { table: "protocol_event", columns: ["position"] },
   { table: "protocol_event", columns: ["job_id"] },
+  // A month of a wallet's statement. Of a job's events only its charge has an entry, and what a dispute brings.
+  { table: "protocol_event", columns: ["wallet", "block_time"], where: CHANGES_BALANCE },
   { table: "dispute", columns: ["position"] },
   { table: "dispute", columns: ["ruling", "position"] },
   { table: "dispute", columns: ["wallet", "position"] },

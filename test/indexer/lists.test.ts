@@ -11,6 +11,7 @@ import {
   listLatestEvents,
 } from "../../web/server/explorer-reads.ts";
 import { readEarned, readFrom } from "../../web/server/network-day.ts";
+import { readStatement } from "../../web/server/statement.ts";
 import { usageSince, usedIn } from "../../web/server/usage.ts";
 import { Stage } from "./support/stage.ts";
 
@@ -244,4 +245,13 @@ test("the newest events, those of a block and a history are each a range of an i
   const kinds = (await listHistory(stage.pool, "operator", { subject: "1", limit: 50 })).map(({ kind }) => kind);
   expect(kinds).toContain("operator.signer_added");
   expect(kinds.every((kind) => kind.startsWith("operator."))).toBe(true);
+});
+
+test("a month of a wallet is read by an index that has only changes of balances", async () => {
+  const plans = await plansOf((reader) =>
+    readStatement(reader, wallet as `0x${string}`, { from: 0, until: 3_000_000_000 }),
+  );
+  expect(plans).toHaveLength(1);
+  expect(plans[0]).not.toContain("Seq Scan");
+  expect(plans[0]?.match(/protocol_event_by_wallet_block_time/g)).toHaveLength(4);
 });

@@ -16,12 +16,16 @@ import {
 import { answerHash, toProofHash } from "../../protocol/answer-hash.ts";
 import * as abis from "../../protocol/generated/abi.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
+import { readStatement } from "../../web/server/statement.ts";
 import { chainEvents } from "./support/chain-events.ts";
 import { OTHER_HASH, OWN_HASH } from "./support/disputes.ts";
 import { everything, type Story } from "./support/everything.ts";
 import type { Indexer } from "./support/indexer.ts";
 import { eventsOfJob, listEvents, wholeAccount, wholeJob } from "./support/rows.ts";
 import { Stage } from "./support/stage.ts";
+
+/** After everything that happens here, Unix seconds. */
+const FAR = 100_000_000_000;
 
 let stage: Stage;
 let story: Story;
@@ -287,6 +291,37 @@ describe("accounts", () => {
       total = after;
     }
     expect(total).toBeGreaterThan(0);
+  });
+
+  test("a statement of everything has what the account has", async () => {
+    const { pool, world } = stage;
+    const account = await wholeAccount(pool, world.client.address);
+    const { days, models, ...all } = await readStatement(pool, world.client.address, { from: 0, until: FAR });
+    const sums = { deposits: 5_200, withdrawals: 50, charges: 112, forfeited_bonds: 24, refunds: account?.compensated };
+    expect(all.sums).toEqual({ ...sums, jobs: 14 });
+    expect(all).toMatchObject({ opening: 0, closing: Number(account?.free) + Number(account?.escrowed) });
+    expect(days.at(-1)?.closing).toBe(all.closing);
+    expect(days.reduce((sum, day) => sum + day.charges, 0)).toBe(112);
+    expect(models).toEqual([{ model: "qwen3-8b", jobs: 14, credits: 112, tokens: 14 * 130 }]);
+  });
+
+  test("a statement adds up wherever it is cut, and the next one begins where it ends", async () => {
+    const { pool, world } = stage;
+    const wallet = world.client.address;
+    const times = [...new Set((await listEvents(pool, wallet)).map(({ blockTime }) => blockTime))];
+    // Each cut is at an event, and a second after it: what happens at the boundary is of the later statement.
+    const cuts = [0, ...times.flatMap((time) => [time, time + 1]), FAR];
+    let left = 0;
+    let refunds = 0;
+    for (const [index, from] of cuts.slice(0, -1).entries()) {
+      const { opening, closing, sums } = await readStatement(pool, wallet, { from, until: cuts[index + 1] ?? FAR });
+      expect(opening).toBe(left);
+      left = opening + sums.deposits + sums.refunds - sums.charges - sums.withdrawals - sums.forfeited_bonds;
+      expect(closing).toBe(left);
+      refunds += sums.refunds;
+    }
+    expect(refunds).toBeGreaterThan(0);
+    expect(left).toBe((await readStatement(pool, wallet, { from: 0, until: FAR })).closing);
   });
 
   test("the stake of the worker is the registry's", async () => {

@@ -12,7 +12,7 @@ const MOST = 120_000;
 /** Some are decoded in the browser; governance is read there from a node, too. */
 const PUBLIC =
   "/.. /models /workers /explorer /explorer/jobs /explorer/transactions /status /disputes /workers/1 /operators/1 /block/1 /governance /models/:model /tx/:tx /address/:wallet";
-const OWN = "/ /fund /jobs /webhooks /settings /jobs/:job";
+const OWN = "/ /fund /jobs /statement /webhooks /settings /jobs/:job";
 
 const weightOf = (name: string): number =>
   readFileSync(new URL(`../../web/dist/assets/${name}.gz`, import.meta.url)).length;
@@ -103,7 +103,7 @@ describe("axe finds nothing serious by day and night, and nothing hangs over the
 describe("the first view", () => {
   // A job's facts, and a dispute with the check of its signatures: the verdict and the code for wallets come after them. A wallet's own
   // pages as it sees them: what sends its transactions comes when it acts.
-  const OWN = "overview fund jobs webhooks webhook settings my-workers my-worker".split(" ");
+  const OWN = "overview fund jobs statement webhooks webhook settings my-workers my-worker".split(" ");
   const WAITING = ["pages/job", "pages/dispute pages/dispute/evidence"];
   it.for([...WAITING, ...OWN.map((name) => `wallet/own-pages pages/${name}`)])(
     "of %s waits for 120 kB at most",

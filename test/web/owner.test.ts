@@ -1,4 +1,5 @@
 /** What a client does at its own pages: keeps a webhook, looks for jobs by day, reads its use by keyboard. */
+import { readFile } from "node:fs/promises";
 import { describe, expect } from "vitest";
 import { chat } from "../support/api-client.ts";
 import { Client, openStore } from "../support/client.ts";
@@ -134,5 +135,57 @@ describe("a client at its own pages", () => {
       /^month_utc,model,jobs,not_charged,credits,tokens\r\n\d{4}-.*,qwen3-1.7b,/,
     );
     expect(await visitor.findings()).toEqual([]);
+  });
+
+  it("has a statement of the month that adds up, on paper and as a file", async () => {
+    await visitor.go("/statement");
+    const rows = visitor.page.getByRole("region", { name: "Sum of the month" }).getByRole("row");
+    await expect
+      .poll(async () => (await rows.allInnerTexts()).slice(1).map((row) => row.split("\t").slice(0, 2)))
+      .toEqual([
+        ["Opening balance", "0"],
+        ["Deposits", "+ 100"],
+        ["Refunds after disputes", "0"],
+        ["Charges for 2 jobs", "− 4"],
+        ["Withdrawals", "0"],
+        ["Bonds lost in disputes", "0"],
+        ["Closing balance", "96"],
+      ]);
+    const download = visitor.page.waitForEvent("download");
+    await visitor.press("Download CSV");
+    const text = await readFile(await (await download).path(), "utf8");
+    const [head, ...lines] = text.trim().split("\r\n");
+    expect(head).toBe("day_utc,opening,deposits,refunds,charges,withdrawals,forfeited_bonds,closing,jobs");
+    for (const line of lines) {
+      const [open, deposits, refunds, charges, withdrawals, bonds, closing] = line
+        .split(",")
+        .slice(1)
+        .map(Number) as number[];
+      expect(
+        Number(open) + Number(deposits) + Number(refunds) - Number(charges) - Number(withdrawals) - Number(bonds),
+      ).toBe(closing);
+    }
+    expect(lines.at(-1)).toMatch(/^\d{4}-\d\d,0,100,0,4,0,0,96,2$/);
+    expect(await visitor.findings()).toEqual([]);
+    expect(await visitor.printedPages()).toBe(1);
+  });
+
+  it("is told on every page once a day's charges reach its alert, and no more without one", async () => {
+    const { page } = visitor;
+    await visitor.go("/settings");
+    await page.getByLabel("Charged on a day").fill("4");
+    await page.getByLabel("Charged in a month").fill("5");
+    await visitor.press("Set the alerts");
+    await visitor.sees("4 credits were charged today");
+    for (const path of ["/", "/jobs", "/webhooks"]) {
+      await visitor.go(path);
+      await visitor.sees("4 credits were charged today");
+    }
+    expect(await page.getByText("were charged this month").count()).toBe(0);
+    expect(await visitor.findings()).toEqual([]);
+    await visitor.go("/settings");
+    await page.getByLabel("Charged on a day").fill("");
+    await visitor.press("Set the alerts");
+    await page.getByText("4 credits were charged today").waitFor({ state: "detached" });
   });
 });

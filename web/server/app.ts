@@ -26,6 +26,7 @@ import { previewRoutes, previewTags } from "./preview.ts";
 import { demoRoute, deploymentRoute, publicConfig } from "./public.ts";
 import { requireSession, type Session, Sessions } from "./sessions.ts";
 import { ContractSignatures, Nonces, type SignInCheck, verifySignIn } from "./sign-in.ts";
+import { spendingRoutes } from "./spending.ts";
 import { statusRoute } from "./status.ts";
 import { deliveryRoutes, settingsRoutes } from "./webhooks.ts";
 
@@ -84,6 +85,7 @@ function webApi(gateway: WebParts, shown: object): Router {
 
   const session = requireSession(sessions);
   api.use(webAccountRoutes(gateway, session));
+  api.use(spendingRoutes(gateway, session));
   const showJob = (found: FoundJob) => ({ ...found.job, answer_seconds: answerSeconds(found) });
   api.use("/jobs", session);
   mount(api, JOB_ROUTES, { ...gateway, showJob });

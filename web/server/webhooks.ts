@@ -29,8 +29,15 @@ import {
   setLowCreditThreshold,
   type WebhookContext,
 } from "../../webhooks/receivers.ts";
+import type * as contract from "../contract.ts";
+import { getSpendAlerts, setSpendAlerts } from "./spending.ts";
 
-const settingsSchema = z.object({ low_credit_threshold: z.int().min(0).max(1_000_000_000) });
+const MOST_CREDITS = 1_000_000_000;
+const alert = z.int().min(1).max(MOST_CREDITS).nullable();
+/** What is not given stays. */
+const settingsSchema = z
+  .object({ low_credit_threshold: z.int().min(0).max(MOST_CREDITS), spend_alert_day: alert, spend_alert_month: alert })
+  .partial();
 
 /** Answers with what `work` makes of the client's wallet and the id in the path. */
 const answer =
@@ -39,14 +46,27 @@ const answer =
     response.status(status).json(await work(clientOf(request).wallet, String(request.params.id), request));
   };
 
-/** `GET /settings`, `PUT /settings` `{low_credit_threshold}`: what a wallet sets for itself. */
+/**
+ * `GET /settings`, `PUT /settings` `{low_credit_threshold, spend_alert_day, spend_alert_month}`: what a wallet sets for itself. A change names
+ * one of them or more.
+ */
 export function settingsRoutes(context: WebhookContext): Router {
-  const show = async (wallet: Address) => ({ low_credit_threshold: await getLowCreditThreshold(context, wallet) });
+  const show = async (wallet: Address): Promise<contract.Settings> => {
+    const [low_credit_threshold, alerts] = await Promise.all([
+      getLowCreditThreshold(context, wallet),
+      getSpendAlerts(context.pool, wallet),
+    ]);
+    return { low_credit_threshold, ...alerts };
+  };
 
   const change = async (wallet: Address, _id: string, request: Request) => {
-    const settings = takeBody(request, (body) => validate(settingsSchema, body));
-    await setLowCreditThreshold(context, wallet, settings.low_credit_threshold);
-    return settings;
+    const { low_credit_threshold, ...alerts } = takeBody(request, (body) => validate(settingsSchema, body));
+    if (low_credit_threshold !== undefined) await setLowCreditThreshold(context, wallet, low_credit_threshold);
+    const now = await getSpendAlerts(context.pool, wallet);
+    const { spend_alert_day = now.spend_alert_day, spend_alert_month = now.spend_alert_month } = alerts;
+    if (Object.keys(alerts).length > 0)
+      await setSpendAlerts(context.pool, wallet, { spend_alert_day, spend_alert_month });
+    return await show(wallet);
   };
 
   return Router().get("/", answer(200, show)).put("/", answer(200, change));

@@ -37,6 +37,7 @@ const OWN: Routed[] = [
   [PATHS.overview, loaded(() => import("./pages/overview.tsx").then((file) => file.Overview))],
   [PATHS.fund, loaded(() => import("./pages/fund.tsx").then((file) => file.Fund))],
   [PATHS.jobs, loaded(() => import("./pages/jobs.tsx").then((file) => file.Jobs))],
+  [PATHS.statement, loaded(() => import("./pages/statement.tsx").then((file) => file.StatementPage))],
   [PATHS.settings, loaded(() => import("./pages/settings.tsx").then((file) => file.Settings))],
   [PATHS.webhooks, loaded(() => import("./pages/webhooks.tsx").then((file) => file.Webhooks))],
   [PATHS.webhook, loaded(() => import("./pages/webhook.tsx").then((file) => file.WebhookPage))],

@@ -17,6 +17,7 @@ const OWN = [
   [PATHS.overview, "Overview"],
   [PATHS.fund, "Fund"],
   [PATHS.jobs, "Jobs"],
+  [PATHS.statement, "Statement"],
   [PATHS.webhooks, "Webhooks"],
   [PATHS.desk, "Workers"],
   [PATHS.settings, "Settings"],

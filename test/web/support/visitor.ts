@@ -109,6 +109,12 @@ export class Visitor {
     return flawsOf(this.page);
   }
 
+  /** On how many sheets of A4 the page is printed. */
+  async printedPages(): Promise<number> {
+    const pdf = await this.page.pdf({ format: "A4" });
+    return [...pdf.toString("latin1").matchAll(/\/Type\s*\/Page\b(?!s)/g)].length;
+  }
+
   close(): Promise<void> {
     return this.context.close();
   }

@@ -28,6 +28,9 @@ import type {
   OwnWebhook,
   Range,
   SessionState,
+  Settings,
+  Spending,
+  Statement,
   Status,
   Usage,
   UsageRange,
@@ -58,6 +61,21 @@ export const usageQuery = (range: UsageRange) =>
     refetchInterval: 15_000,
     placeholderData: keepPreviousData,
   });
+
+/** `month`: `2026-11`; empty for this one. */
+export const statementQuery = (month: string) =>
+  queryOptions({
+    queryKey: ["own", "statement", month],
+    queryFn: () => call<Statement>("GET", `/statement${queryString({ month })}`),
+    refetchInterval: ({ state }) => (state.data?.complete ? false : 15_000),
+    placeholderData: keepPreviousData,
+  });
+
+export const spendingQuery = queryOptions({
+  queryKey: ["own", "spending"],
+  queryFn: () => call<Spending>("GET", "/spending"),
+  refetchInterval: 30_000,
+});
 
 type JobFilter = { status?: string; model?: string; before?: string; after?: string; limit?: number };
 
@@ -229,7 +247,7 @@ export const chainJobQuery = (id: string) =>
 
 export const settingsQuery = queryOptions({
   queryKey: ["own", "settings"],
-  queryFn: () => call<{ low_credit_threshold: number }>("GET", "/settings"),
+  queryFn: () => call<Settings>("GET", "/settings"),
 });
 
 export const webhooksQuery = queryOptions({

@@ -1,6 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import type { KeyInfo } from "../../contract.ts";
+import type { KeyInfo, Settings as WalletSettings } from "../../contract.ts";
 import { app } from "../data/app.ts";
 import { call } from "../data/client.ts";
 import { errorMessageOf } from "../data/error-message.ts";
@@ -41,7 +41,7 @@ export function Settings() {
           </>
         )}
       </Loaded>
-      <Threshold />
+      <Warnings />
     </Page>
   );
 }
@@ -146,23 +146,30 @@ function FreshKey({ apiKey, onDone }: { apiKey: string; onDone: () => void }) {
   );
 }
 
-const MOST_THRESHOLD = 1_000_000_000;
+const MOST_CREDITS = 1_000_000_000;
 
-/** When the event `credit.low` fires. */
-function Threshold() {
+/** When the event `credit.low` fires, and from which spending on the wallet's pages say so. */
+function Warnings() {
   const settings = useQuery(settingsQuery);
   return (
-    <Card title="Low-credit warning">
-      <Loaded query={settings} rows={1} height={92}>
-        {({ low_credit_threshold }) => <ThresholdForm current={low_credit_threshold} />}
-      </Loaded>
-    </Card>
+    <>
+      <Card title="Low-credit warning">
+        <Loaded query={settings} rows={1} height={92}>
+          {({ low_credit_threshold }) => <ThresholdForm current={low_credit_threshold} />}
+        </Loaded>
+      </Card>
+      <Card title="Spend alerts">
+        <Loaded query={settings} rows={2} height={92}>
+          {(data) => <AlertsForm current={data} />}
+        </Loaded>
+      </Card>
+    </>
   );
 }
 
 function ThresholdForm({ current }: { current: number }) {
   const [text, setText] = useState(String(current));
-  const { value, error } = readCredits(text, { least: 0, most: MOST_THRESHOLD });
+  const { value, error } = readCredits(text, { least: 0, most: MOST_CREDITS });
   const save = useChange((low_credit_threshold: number) => call("PUT", "/settings", { low_credit_threshold }));
   return (
     <Form onSubmit={() => value !== null && save.mutate(value)}>
@@ -184,3 +191,50 @@ function ThresholdForm({ current }: { current: number }) {
     </Form>
   );
 }
+
+type Alerts = Pick<WalletSettings, "spend_alert_day" | "spend_alert_month">;
+
+/** An empty field is no alert. */
+function AlertsForm({ current }: { current: Alerts }) {
+  const [day, setDay] = useState(String(current.spend_alert_day ?? ""));
+  const [month, setMonth] = useState(String(current.spend_alert_month ?? ""));
+  const amounts = [day, month].map((text) => readCredits(text, { least: 1, most: MOST_CREDITS })) as [Typed, Typed];
+  const save = useChange((alerts: Alerts) => call("PUT", "/settings", alerts));
+  const isWrong = amounts.some(({ error }) => error !== null);
+  const fields = [
+    ["Charged on a day", day, setDay, "All pages of your account say so until the day (UTC) is over. Empty: no alert."],
+    [
+      "Charged in a month",
+      month,
+      setMonth,
+      "The same until the month (UTC) is over. Only the daily limit stops requests.",
+    ],
+  ] as const;
+  return (
+    <Form
+      onSubmit={() =>
+        !isWrong && save.mutate({ spend_alert_day: amounts[0].value, spend_alert_month: amounts[1].value })
+      }
+    >
+      {fields.map(([label, value, set, hint], index) => (
+        <Field
+          key={label}
+          label={label}
+          inputMode="numeric"
+          suffix="credits"
+          value={value}
+          onChange={(event) => set(event.target.value)}
+          error={amounts[index]?.error}
+          hint={hint}
+        />
+      ))}
+      <Button type="submit" kind="primary" busy={save.isPending} disabled={isWrong}>
+        Set the alerts
+      </Button>
+      {save.error ? <Failure message={errorMessageOf(save.error)} /> : null}
+      {save.isSuccess ? <Notice tone="good">The alerts are set.</Notice> : null}
+    </Form>
+  );
+}
+
+type Typed = ReturnType<typeof readCredits>;

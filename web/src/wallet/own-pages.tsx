@@ -12,6 +12,7 @@ import { Loaded, Skeleton } from "../ui/loaded.tsx";
 import { Notice, Page } from "../ui/page.tsx";
 import { walletConfig } from "./config.ts";
 import { SignInPanel, WalletFailure } from "./connect.tsx";
+import { SpendAlert } from "./spend-alert.tsx";
 import { switchToOurChain } from "./transact.ts";
 import { useWallet } from "./use-wallet.ts";
 
@@ -20,6 +21,7 @@ const REASONS = [
   [PATHS.overview, "Overview", "See your balance, usage and latest jobs."],
   [PATHS.fund, "Fund", "Buy and withdraw credits."],
   [PATHS.jobs, "Jobs", "See what each request cost."],
+  [PATHS.statement, "Statement", "See what each month cost."],
   [PATHS.settings, "Settings", "Manage your API key and limit your spending."],
   [PATHS.webhooks, "Webhooks", "Have events sent to your server."],
   [PATHS.desk, "My workers", "See what your workers earn, and manage their stake and settings."],
@@ -37,7 +39,14 @@ function SignedInOnly() {
   // The overview's path begins all of them.
   const [, title, reason] = REASONS.findLast(([path]) => pathname.startsWith(path)) ?? REASONS[0];
   const session = useQuery(sessionQuery);
-  if (session.data?.session) return <Outlet />;
+  if (session.data?.session) {
+    return (
+      <>
+        <SpendAlert />
+        <Outlet />
+      </>
+    );
+  }
   return (
     <Page key={title} title={title}>
       <Loaded query={session} rows={4} height={48}>

@@ -6,6 +6,7 @@ import type { Usage, UsageRange, Used } from "../../../contract.ts";
 import { queryString, usageQuery } from "../../data/queries.ts";
 import { Chart, type Series } from "../../ui/chart.tsx";
 import { Button, Segments } from "../../ui/controls.tsx";
+import { downloadCsv } from "../../ui/download.ts";
 import { count, credits, percent, seconds } from "../../ui/format.ts";
 import { Loaded } from "../../ui/loaded.tsx";
 import { Card } from "../../ui/page.tsx";
@@ -70,7 +71,7 @@ function Shown({ usage, measure }: { usage: Usage; measure: Measure }) {
           <strong>{count(sum((one) => one.credits))}</strong> credits and {count(sum((one) => one.tokens))} tokens for{" "}
           {count(sum((one) => one.jobs))} jobs, {count(sum((one) => one.uncharged))} of them not charged
         </p>
-        <Button kind="quiet" onClick={() => download(file, csvOf(usage, span))}>
+        <Button kind="quiet" onClick={() => downloadCsv(file, csvRows(usage, span))}>
           Download CSV
         </Button>
       </div>
@@ -112,17 +113,11 @@ const timesOf = ({ data }: Usage): Series[] => [
 ];
 
 /** A row for each span and model with jobs. */
-function csvOf({ data }: Usage, span: string): string {
+function csvRows({ data }: Usage, span: string) {
   const rows = data.flatMap(({ from, by_model }) =>
-    by_model.map((one) => [from, one.model, one.jobs, one.uncharged, one.credits, one.tokens].join(",")),
+    by_model.map((one) => [from, one.model, one.jobs, one.uncharged, one.credits, one.tokens]),
   );
-  return [`${span}_utc,model,jobs,not_charged,credits,tokens`, ...rows, ""].join("\r\n");
-}
-
-function download(name: string, text: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
-  Object.assign(document.createElement("a"), { href: url, download: name }).click();
-  URL.revokeObjectURL(url);
+  return [[`${span}_utc`, "model", "jobs", "not_charged", "credits", "tokens"], ...rows];
 }
 
 type UsageRow = Used & { key: string; name: ReactNode };

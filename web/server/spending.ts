@@ -1,0 +1,96 @@
+/** A wallet's statements, and what it wants to be told of its spending. Below /app/api; `session` guards each route. */
+import { type RequestHandler, Router } from "express";
+import type pg from "pg";
+import type { Address } from "viem";
+import { z } from "zod";
+import { getHead } from "../../api/db/index-reads.ts";
+import type { Reader } from "../../api/db/pool.ts";
+import { ApiError } from "../../api/errors.ts";
+import type { Gateway } from "../../api/gateway.ts";
+import { inTurns } from "../../api/routes/read-turns.ts";
+import { clientOf, validate } from "../../api/routes/request.ts";
+import type * as contract from "../contract.ts";
+import { AnswerCache } from "./answer-cache.ts";
+import { monthOf, monthSpan, readStatement } from "./statement.ts";
+
+/** So long after its end a month is complete: what a reorganisation of its last blocks moves is in its place again. */
+const SETTLED_SECONDS = 3_600;
+/** A statement sums up to a month of a wallet's charges: it is read once in a while, however often its pages ask. */
+const RUNNING_MS = 10_000;
+const COMPLETE_MS = 600_000;
+const KEPT_BYTES = 4 * 1024 * 1024;
+
+const statementQuery = z.object({
+  month: z
+    .string()
+    .regex(/^\d{4}-(0[1-9]|1[0-2])$/, "must be a month, such as 2026-11")
+    .optional(),
+});
+
+/**
+ * `GET /statement?month=2026-11`, this month unless the request names one: what changed the wallet's credits, by the UTC day.
+ * `GET /spending`: what was charged today and this month, beside what the wallet wants to be told of.
+ */
+export function spendingRoutes({ pool, head }: Pick<Gateway, "pool" | "head">, session: RequestHandler): Router {
+  const statements = new AnswerCache<contract.Statement>({
+    keptMs: ({ complete }) => (complete ? COMPLETE_MS : RUNNING_MS),
+    bytes: KEPT_BYTES,
+  });
+  const statementOf = (wallet: Address, month: string) =>
+    statements.get(`${wallet} ${month}`, () => makeStatement(pool, wallet, month));
+
+  const statement: RequestHandler = async (request, response) => {
+    const now = monthOf(head.time);
+    const { month = now } = validate(statementQuery, request.query);
+    if (month > now) {
+      throw new ApiError("invalid_request", `month: must not be after ${now}, not ${month}`, { param: "month" });
+    }
+    response.type("json").send(await statementOf(clientOf(request).wallet, month));
+  };
+
+  const spending: RequestHandler = async (request, response) => {
+    const { wallet } = clientOf(request);
+    const today = new Date(head.time * 1_000).toISOString().slice(0, 10);
+    const [body, alerts] = await Promise.all([statementOf(wallet, today.slice(0, 7)), getSpendAlerts(pool, wallet)]);
+    const { days, sums } = JSON.parse(body.toString()) as contract.Statement;
+    response.json({
+      day: { charged: days.find(({ day }) => day === today)?.charges ?? 0, alert: alerts.spend_alert_day },
+      month: { charged: sums.charges, alert: alerts.spend_alert_month },
+    } satisfies contract.Spending);
+  };
+
+  const turns = inTurns();
+  return Router().get("/statement", session, turns, statement).get("/spending", session, turns, spending);
+}
+
+async function makeStatement(reader: Reader, wallet: Address, month: string): Promise<contract.Statement> {
+  const span = monthSpan(month);
+  // First, so that no event of the month is missing before the block that it names.
+  const indexed = (await getHead(reader))?.blockTime ?? 0;
+  const complete = indexed >= span.until + SETTLED_SECONDS;
+  return { wallet, month, complete, ...(await readStatement(reader, wallet, span)) };
+}
+
+type SpendAlerts = Pick<contract.Settings, "spend_alert_day" | "spend_alert_month">;
+
+/** From how many charged credits on the wallet wants to be told; null: it does not. */
+export async function getSpendAlerts(pool: Pick<pg.Pool, "query">, wallet: Address): Promise<SpendAlerts> {
+  const { rows } = await pool.query<SpendAlerts>({
+    name: "spend-alerts",
+    text: "SELECT spend_alert_day, spend_alert_month FROM wallet_setting WHERE wallet = $1",
+    values: [wallet.toLowerCase()],
+  });
+  return rows[0] ?? { spend_alert_day: null, spend_alert_month: null };
+}
+
+export async function setSpendAlerts(
+  pool: Pick<pg.Pool, "query">,
+  wallet: Address,
+  alerts: SpendAlerts,
+): Promise<void> {
+  await pool.query(
+    `INSERT INTO wallet_setting (wallet, spend_alert_day, spend_alert_month) VALUES ($1, $2, $3)
+     ON CONFLICT (wallet) DO UPDATE SET spend_alert_day = $2, spend_alert_month = $3`,
+    [wallet.toLowerCase(), alerts.spend_alert_day, alerts.spend_alert_month],
+  );
+}
