@@ -247,7 +247,17 @@ export type Operator = {
   jobs_24h: number;
   credits_24h: number;
   success_24h: number | null;
+  /** Ended without a charge. */
+  failed_24h: number;
+  /** Stablecoin units of the charges that the protocol's fee was. */
+  fee_units_24h: number;
+  /** Disputes of its jobs, by how they ended, and credits that its reserve paid for them. */
+  disputes: Record<RulingName | "open", number>;
+  paid: number;
 };
+
+/** What a charged job costs an operator in gas: of how many jobs that is known, and the mean of them, wei; null without one. */
+export type OperatorGas = { jobs: number; wei_per_job: string | null };
 
 /** What the network does now. */
 export type Network = {
@@ -283,6 +293,8 @@ export type Worker = {
   earned_24h: number;
   earned_7d: number;
   earned_total: number;
+  /** What it earns an hour, by what this service saw in 24 hours; null where it saw nothing. */
+  hourly: HourlyPay | null;
   /** Share of this service's jobs of 24 hours that it did not fail. */
   success_24h: number | null;
   unbonds_at: string | null;
@@ -293,6 +305,12 @@ export type Worker = {
   /** What this service's gateways saw it do wrong, newest first, one entry an hour and kind. */
   incidents: Incident[];
 };
+
+/**
+ * `asked`: hours in which its models could be asked, and stablecoin units an hour of them, for jobs of all operators. `at_work`: hours that its answers took,
+ * from the offer to the last token, and units an hour of them, for jobs of this service; answers side by side count each.
+ */
+export type HourlyPay = Record<"asked" | "at_work", { hours: number; units: number | null }>;
 
 /** What the treasury still owes a worker for a job after a dispute, stablecoin units. */
 export type Owed = { job_id: string; units: number };

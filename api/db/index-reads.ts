@@ -1,7 +1,7 @@
 /** The gateway's read side: everything that clients and the web application list, over the indexer's views. One prepared statement a list. */
 import pg from "pg";
 import type { Address, Hex } from "viem";
-import type { JobState } from "../../protocol/job-status.ts";
+import type { JobState, RulingName } from "../../protocol/job-status.ts";
 import {
   ACCOUNT,
   type AccountRow,
@@ -197,6 +197,26 @@ export async function listDisputes(
   const text = `${DISPUTES} WHERE ${pending} position < $1 ORDER BY position ${order} LIMIT $2`;
   const values = [before ?? Number.MAX_SAFE_INTEGER, limit];
   return await read<DisputeRow>(reader, open ? "disputes_open" : "disputes", text, values);
+}
+
+/** Disputes of an operator's jobs that ended so, or are open, and credits that its reserve paid for these jobs. */
+export type RulingTotal = { ruling: RulingName | "open"; disputes: number; paid: number };
+
+/** By operator. Reads all disputes: for callers that share one read. */
+export async function disputesByOperator(reader: Reader): Promise<Map<number, RulingTotal[]>> {
+  const text = `SELECT j.operator, COALESCE(d.ruling, 'open') AS ruling, count(*) AS disputes, sum(j.operator_paid)::bigint AS paid
+    FROM ${view("dispute")} d JOIN ${view("job")} j ON j.id = d.job_id GROUP BY 1, 2`;
+  return Map.groupBy(
+    await read<RulingTotal & { operator: number }>(reader, "disputes_by_operator", text, []),
+    ({ operator }) => operator,
+  );
+}
+
+/** Disputes of an operator's jobs in which arbiters found it at fault, newest first. */
+export async function listDisputesLostBy(reader: Reader, operator: number, limit: number): Promise<DisputeRow[]> {
+  const text = `${DISPUTES} AS d WHERE ruling = 'gateway_at_fault'
+    AND EXISTS (SELECT FROM ${view("job")} j WHERE j.id = d.job_id AND j.operator = $1) ORDER BY position DESC LIMIT $2`;
+  return await read<DisputeRow>(reader, "disputes_lost_by", text, [operator, limit]);
 }
 
 /** How many disputes that operators opened for a wallet were rejected by arbiters, from a time on (Unix seconds). */

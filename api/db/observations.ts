@@ -193,6 +193,25 @@ export const observedModels = (reader: Reader): (() => Promise<Map<number, Obser
     );
   });
 
+/** Hours of the last 24 in which a worker's models could be asked, and hours that its answers took, from the offer to the last token. */
+export type WorkTime = { asked: number; atWork: number };
+
+/** Of all workers, by address (lower case). The hour that began more than 24 hours ago counts in part. One read for all callers. */
+export const workTimes = (reader: Reader, now: () => number = Date.now): (() => Promise<Map<string, WorkTime>>) =>
+  sharedRead(async () => {
+    const { rows } = await reader.query<WorkTime & { worker: string }>({
+      name: "observed-work",
+      text: `WITH hours AS (
+          SELECT worker, sum(up)::float8 / NULLIF(sum(looks), 0) AS up, sum(first_token_ms + token_ms)::float8 / 3600000 AS work,
+            extract(epoch FROM start + interval '1 hour' - GREATEST(start, $1::timestamptz - interval '24 hours'))::float8 / 3600 AS inside,
+            GREATEST(0, extract(epoch FROM start + interval '1 hour' - $1::timestamptz))::float8 / 3600 AS ahead
+          FROM observation WHERE span = 'hour' AND worker <> '' AND start > $1::timestamptz - interval '25 hours' GROUP BY worker, start)
+        SELECT worker, COALESCE(sum(up * (inside - ahead)), 0) AS asked, sum(work * inside) AS "atWork" FROM hours GROUP BY worker`,
+      values: [new Date(now())],
+    });
+    return new Map(rows.map(({ worker, ...time }) => [worker, time]));
+  }, now);
+
 /** Begin of the range's first bar, Unix seconds. */
 function firstOf(range: ObservedRange, now: number): number {
   const { seconds, count } = OBSERVED_RANGES[range];

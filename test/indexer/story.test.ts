@@ -2,11 +2,13 @@
 import type { Abi } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
+  disputesByOperator,
   getAccount,
   getDispute,
   getHead,
   getJob,
   listDisputes,
+  listDisputesLostBy,
   listJobs,
   listModels,
   listSlashes,
@@ -611,6 +613,28 @@ describe("disputes", () => {
     expect(await money("unpaid")).toEqual({ operator_paid: "0", granted: "72000", paid: "0", owes: "72000" });
     expect(await listTreasuryDebts(pool, world.worker.address)).toEqual([{ jobId: story.unpaid, units: 72_000 }]);
     expect(await listTreasuryDebts(pool, world.client.address)).toEqual([]);
+  });
+
+  test("an operator's disputes are counted by their end, and those that it lost are listed", async () => {
+    const rows = await stage.sql<{ ruling: string | null; paid: number }>(
+      "SELECT d.ruling, j.operator_paid::int AS paid FROM index.dispute d JOIN index.job j ON j.id = d.job_id WHERE j.operator = 1",
+    );
+    const totals = (await disputesByOperator(stage.pool)).get(1) ?? [];
+    expect(totals.map(({ ruling }) => ruling).sort()).toEqual(
+      [...new Set(rows.map((row) => row.ruling ?? "open"))].sort(),
+    );
+    for (const { ruling, disputes, paid } of totals) {
+      const own = rows.filter((row) => (row.ruling ?? "open") === ruling);
+      expect([disputes, paid]).toEqual([own.length, own.reduce((sum, row) => sum + row.paid, 0)]);
+    }
+    const lost = await listDisputesLostBy(stage.pool, 1, 10);
+    expect(lost.map(({ jobId }) => jobId).sort()).toEqual(
+      [story.hidden, story.indebted, story.unpaid, story.equivocatedDisputed].sort(),
+    );
+    expect(lost.map(({ position }) => position)).toEqual(
+      lost.map(({ position }) => position).toSorted((a, b) => b - a),
+    );
+    expect(await listDisputesLostBy(stage.pool, 2, 10)).toEqual([]);
   });
 
   test("disputes and slashes are listed newest first", async () => {

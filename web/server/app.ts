@@ -22,6 +22,7 @@ import { webAccountRoutes } from "./account.ts";
 import { explorerRoutes } from "./explorer.ts";
 import { networkRoutes } from "./network.ts";
 import { Newcomers } from "./newcomers.ts";
+import { operatorCostsRoute } from "./operator-costs.ts";
 import { previewRoutes, previewTags } from "./preview.ts";
 import { demoRoute, deploymentRoute, publicConfig } from "./public.ts";
 import { requireSession, type Session, Sessions } from "./sessions.ts";
@@ -79,6 +80,7 @@ function webApi(gateway: WebParts, shown: object): Router {
   const contractWallets = new ContractSignatures(rpc);
   api.use(sessionRoutes({ sessions, nonces, newcomers, contracts: contractWallets, audience: { origin, chainId } }));
   api.use(explorerRoutes({ rpc, head, reader: pool, contracts }));
+  api.get("/operators/:id/gas", operatorCostsRoute({ rpc, reader: pool, escrow: contracts.InferenceEscrow }));
   api.use(networkRoutes(pool, gateway.workers, gateway.operator.id));
   api.get("/status", statusRoute(gateway));
   api.get("/demo", demoRoute(config));

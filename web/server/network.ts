@@ -4,14 +4,17 @@ import { getAddress } from "viem";
 import { countFailedJobs, listWorkerIncidents, type WorkerIncident } from "../../api/db/incidents.ts";
 import {
   type DisputeRow,
+  disputesByOperator,
   getArbiters,
   getDispute,
   listDisputes,
+  listDisputesLostBy,
   listModels,
   listSlashes,
   listTreasuryDebts,
   listWorkers,
   type ModelRow,
+  type RulingTotal,
   type WorkerRow,
 } from "../../api/db/index-reads.ts";
 import {
@@ -21,12 +24,16 @@ import {
   observedModels,
   observedOfModel,
   observedOfWorker,
+  type WorkTime,
+  workTimes,
 } from "../../api/db/observations.ts";
 import { type Reader, sharedRead } from "../../api/db/pool.ts";
 import { ApiError, quoted, WebError } from "../../api/errors.ts";
 import { isoTime } from "../../api/jobs/job-reader.ts";
 import type { WorkerPool } from "../../api/jobs/worker-pool.ts";
 import { fromApiJobId, toApiJobId } from "../../protocol/job-id.ts";
+import { RULINGS } from "../../protocol/job-status.ts";
+import { toUnits } from "../../protocol/money.ts";
 import type * as contract from "../contract.ts";
 import { AnswerCache } from "./answer-cache.ts";
 import {
@@ -68,6 +75,8 @@ const NOTHING: DayTotal = { jobs: 0, settled: 0, failed: 0, credits: 0, units: 0
 export function networkRoutes(reader: Reader, pool: WorkerPool, operator: number): Router {
   const day = networkDay(reader);
   const earnings = earningsByWorker(reader);
+  const times = workTimes(reader);
+  const rulings = sharedRead(() => disputesByOperator(reader));
   const failures = sharedRead(() => countFailedJobs(reader));
   const total = sharedRead(() => chargedEver(reader));
   const latest = sharedRead(() => listJobsOfOperator(reader, operator, LATEST));
@@ -87,13 +96,14 @@ export function networkRoutes(reader: Reader, pool: WorkerPool, operator: number
   const shownWorkers = async (rows: readonly WorkerRow[]): Promise<contract.Worker[]> => {
     const signers = rows.map((row) => row.signer);
     // One question for all workers: these pages share their connections with jobs.
-    const [catalog, slashes, incidents, jobs, failed, earned] = await Promise.all([
+    const [catalog, slashes, incidents, jobs, failed, earned, worked] = await Promise.all([
       listModels(reader),
       listSlashes(reader, signers, SLASHES_SHOWN).then((all) => Map.groupBy(all, ({ worker }) => worker)),
       listWorkerIncidents(reader, signers, INCIDENTS_SHOWN).then((all) => Map.groupBy(all, ({ worker }) => worker)),
       day(),
       failures(),
       earnings(),
+      times(),
     ]);
     const states = new Map(pool.states().map((state) => [state.worker.toLowerCase(), state]));
     const names = new Map(catalog.map((model) => [model.number, model.id]));
@@ -120,6 +130,7 @@ export function networkRoutes(reader: Reader, pool: WorkerPool, operator: number
         earned_24h: today.units,
         earned_7d: earned.get(signer)?.week ?? 0,
         earned_total: earned.get(signer)?.ever ?? 0,
+        hourly: hourlyPay(worked.get(signer), { all: today.units, ours: ofOurs.get(signer)?.units ?? 0 }),
         success_24h: shareOf(ofOurs.get(signer)?.settled ?? 0, failed.get(signer) ?? 0),
         models: models.map((number) => names.get(number) ?? `model ${number}`),
         counting: Object.fromEntries(
@@ -141,8 +152,9 @@ export function networkRoutes(reader: Reader, pool: WorkerPool, operator: number
   };
 
   const shownOperators = async (rows: readonly OperatorRow[]) => {
-    const today = totalsBy(await day(), (row) => row.operator);
-    return rows.map((row) => showOperator(row, today.get(row.number) ?? NOTHING));
+    const [jobs, ruled] = await Promise.all([day(), rulings()]);
+    const today = totalsBy(jobs, (row) => row.operator);
+    return rows.map((row) => showOperator(row, today.get(row.number) ?? NOTHING, ruled.get(row.number) ?? []));
   };
 
   const modelOf = async ({ params }: Request): Promise<ModelRow> => {
@@ -208,12 +220,14 @@ export function networkRoutes(reader: Reader, pool: WorkerPool, operator: number
     const id = String(request.params.id);
     const row = (await listOperators(reader)).find((one) => String(one.number) === id);
     if (row === undefined) throw new WebError("not_found", `There is no operator ${quoted(id)}.`);
-    const [[shown], jobs, history] = await Promise.all([
+    const [[shown], against, jobs, history] = await Promise.all([
       shownOperators([row]),
+      listDisputesLostBy(reader, row.number, DISPUTES_SHOWN),
       listJobsOfOperator(reader, row.number, JOBS_SHOWN),
       listHistory(reader, "operator", { subject: id, limit: EVENTS_SHOWN }),
     ]);
-    response.json({ ...shown, jobs: jobs.map(showJob), history: history.map(showEvent) });
+    const lost = against.map(showDispute);
+    response.json({ ...shown, against: lost, jobs: jobs.map(showJob), history: history.map(showEvent) });
   };
   /** What the network does now: workers that answer, models that one of them hosts, and this operator's jobs. */
   const network: RequestHandler = async (_request, response) => {
@@ -311,7 +325,14 @@ const showModel = (row: ModelRow, pool: WorkerPool, today: DayTotal): Omit<contr
   success_24h: shareOf(today.settled, today.failed),
 });
 
-const showOperator = (row: OperatorRow, today: DayTotal): contract.Operator => ({
+/** Stablecoin units an hour; of less than a minute nothing is said. */
+function hourlyPay(time: WorkTime | undefined, units: { all: number; ours: number }): contract.HourlyPay | null {
+  if (time === undefined) return null;
+  const pay = (hours: number, earned: number) => ({ hours, units: hours < 1 / 60 ? null : Math.round(earned / hours) });
+  return { asked: pay(time.asked, units.all), at_work: pay(time.atWork, units.ours) };
+}
+
+const showOperator = (row: OperatorRow, today: DayTotal, ruled: readonly RulingTotal[]): contract.Operator => ({
   number: row.number,
   admin: getAddress(row.admin),
   stopped: row.stopped,
@@ -328,6 +349,12 @@ const showOperator = (row: OperatorRow, today: DayTotal): contract.Operator => (
   jobs_24h: today.settled,
   credits_24h: today.credits,
   success_24h: shareOf(today.settled, today.failed),
+  failed_24h: today.failed,
+  fee_units_24h: Number(toUnits(today.credits)) - today.units,
+  disputes: Object.fromEntries(
+    ([...RULINGS, "open"] as const).map((name) => [name, ruled.find(({ ruling }) => ruling === name)?.disputes ?? 0]),
+  ) as contract.Operator["disputes"],
+  paid: ruled.reduce((sum, { paid }) => sum + paid, 0),
 });
 
 /** Without its details: those can hold a worker's own words, and nobody knows where it has them from. */

@@ -6,6 +6,7 @@ import {
   observedOfModel,
   observedOfWorker,
   pruneObservations,
+  workTimes,
 } from "../../../api/db/observations.ts";
 import { ownDatabase } from "../../support/database.ts";
 
@@ -103,5 +104,31 @@ describe("what gateways saw of a model", () => {
       { span: "day", rows: 3 },
       { span: "hour", rows: 1 },
     ]);
+  });
+});
+
+describe("how long a worker worked in 24 hours", () => {
+  const look = (up: number) => ({ looks: 4, up });
+
+  it("counts the running hour as far as it went, and of the oldest one what lies inside", async () => {
+    await seen(NOW, (all) => {
+      all.add(MODEL, first, { ...look(4), firstTokenMs: 600_000, tokenMs: 300_000 });
+      all.add(MODEL, second, look(2));
+    });
+    await seen(NOW - HOUR_MS, (all) => all.add(MODEL + 1, first, { ...look(1), tokenMs: HOUR_MS }));
+    // Begins at 12:00 of the day before: half of it is older than 24 hours.
+    await seen(NOW - 24 * HOUR_MS, (all) => all.add(MODEL, first, { ...look(4), tokenMs: HOUR_MS }));
+    await seen(NOW - 25 * HOUR_MS, (all) => all.add(MODEL, first, { ...look(4), tokenMs: HOUR_MS }));
+    const times = await workTimes(pool, () => NOW)();
+    expect(times.get(first)).toEqual({ asked: 0.5 + 0.25 + 0.5, atWork: 0.25 + 1 + 0.5 });
+    expect(times.get(second)).toEqual({ asked: 0.25, atWork: 0 });
+  });
+
+  it("says nothing of a worker that nobody looked at, nor of a model as clients met it", async () => {
+    await seen(NOW, (all) => {
+      all.add(MODEL, ANY_WORKER, look(4));
+      all.add(MODEL, first, { tokenMs: 36_000 });
+    });
+    expect([...(await workTimes(pool, () => NOW)())]).toEqual([[first, { asked: 0, atWork: 0.01 }]]);
   });
 });

@@ -16,6 +16,7 @@ import type {
   JobPage,
   KeyInfo,
   Latest,
+  ListedDispute,
   ListedJob,
   ListedTransaction,
   ListPage,
@@ -24,6 +25,7 @@ import type {
   Network,
   ObservedSpan,
   Operator,
+  OperatorGas,
   Owed,
   OwnWebhook,
   Range,
@@ -184,8 +186,18 @@ export const operatorQuery = (id: string) =>
   queryOptions({
     queryKey: ["operators", id],
     queryFn: () =>
-      call<Operator & { jobs: ListedJob[]; history: HistoryEvent[] }>("GET", `/operators/${encodeURIComponent(id)}`),
+      call<Operator & { against: ListedDispute[]; jobs: ListedJob[]; history: HistoryEvent[] }>(
+        "GET",
+        `/operators/${encodeURIComponent(id)}`,
+      ),
     refetchInterval: 15_000,
+  });
+
+export const operatorGasQuery = (id: string) =>
+  queryOptions({
+    queryKey: ["operators", id, "gas"],
+    queryFn: () => call<OperatorGas>("GET", `/operators/${encodeURIComponent(id)}/gas`),
+    staleTime: 60_000,
   });
 
 /** The newest block, jobs and transactions. */

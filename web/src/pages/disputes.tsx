@@ -1,14 +1,14 @@
 import { useQuery } from "@tanstack/react-query";
-import { Link, useSearchParams } from "react-router";
+import { useSearchParams } from "react-router";
 import type { ListedDispute } from "../../contract.ts";
 import { disputesQuery } from "../data/queries.ts";
 import { useNow } from "../ui/clock.ts";
-import { countdown, credits, moment, short, shortMoment } from "../ui/format.ts";
+import { countdown, credits, moment } from "../ui/format.ts";
 import { Loaded } from "../ui/loaded.tsx";
 import { Card, Empty, Page } from "../ui/page.tsx";
 import { Badge } from "../ui/status.tsx";
 import { Pager, Table } from "../ui/table.tsx";
-import { RulingBadge } from "./dispute/rulings.tsx";
+import { DisputeLink, EndedDisputes } from "./dispute/ended.tsx";
 
 /** All disputes: the open ones first, with the time that is left to rule on them. */
 export function Disputes() {
@@ -29,7 +29,7 @@ export function Disputes() {
               </Card>
             ) : null}
             <Card title="Ended">
-              {ended.length === 0 ? <Empty title="No dispute has ended here" /> : <Ended disputes={ended} />}
+              {ended.length === 0 ? <Empty title="No dispute has ended here" /> : <EndedDisputes disputes={ended} />}
               <Pager before={before} older={next} />
             </Card>
           </>
@@ -38,12 +38,6 @@ export function Disputes() {
     </Page>
   );
 }
-
-const JobOf = ({ dispute: { job_id } }: { dispute: ListedDispute }) => (
-  <Link to={`/app/disputes/${job_id}`}>
-    <code title={job_id}>{short(job_id, 10, 6)}</code>
-  </Link>
-);
 
 function Open({ disputes }: { disputes: readonly ListedDispute[] }) {
   const now = useNow();
@@ -55,7 +49,7 @@ function Open({ disputes }: { disputes: readonly ListedDispute[] }) {
         return (
           <tr key={dispute.job_id}>
             <td>
-              <JobOf dispute={dispute} />
+              <DisputeLink id={dispute.job_id} />
             </td>
             <td>
               <OpenBadge dispute={dispute} now={now} />
@@ -83,23 +77,4 @@ export function OpenBadge({
 }) {
   if (now >= Date.parse(dispute.rule_before)) return <Badge tone="bad">not ruled</Badge>;
   return now >= Date.parse(dispute.rule_from) ? <Badge tone="wait">voting</Badge> : <Badge tone="mild">hearing</Badge>;
-}
-
-function Ended({ disputes }: { disputes: readonly ListedDispute[] }) {
-  const columns = ["Job", "Ruling", { end: "Ended" }, { end: "Charge" }, "Opened by"];
-  return (
-    <Table caption="Ended disputes, newest first" columns={columns}>
-      {disputes.map((dispute) => (
-        <tr key={dispute.job_id}>
-          <td>
-            <JobOf dispute={dispute} />
-          </td>
-          <td>{dispute.ruling === null ? null : <RulingBadge ruling={dispute.ruling} />}</td>
-          <td className="end">{dispute.resolved_at === null ? "–" : shortMoment(dispute.resolved_at)}</td>
-          <td className="end">{credits(dispute.credits)}</td>
-          <td>{dispute.opened_by === "operator" ? "operator" : "client's wallet"}</td>
-        </tr>
-      ))}
-    </Table>
-  );
 }

@@ -15,6 +15,7 @@ import { Earnings } from "./desk/earnings.tsx";
 import { PayCard } from "./desk/pay-card.tsx";
 import { SettingsCards } from "./desk/settings-cards.tsx";
 import { StakeCard } from "./desk/stake-card.tsx";
+import { HourlyFacts } from "./worker/hourly.tsx";
 import { Slashes } from "./worker/slashes.tsx";
 import { rolesOf, WorkerState } from "./worker/state.tsx";
 
@@ -63,6 +64,7 @@ function Desk({ worker, roles }: { worker: Worker & { owed: Owed[] }; roles: rea
           <Fact label="Jobs in 24 hours">{count(worker.jobs_24h)}</Fact>
           <Fact label="Success in 24 hours">{success(worker.success_24h)}</Fact>
           <Fact label="Time to first token">{firstToken(worker.first_token_ms)}</Fact>
+          <HourlyFacts worker={worker} />
           <Fact label="Signing key">
             <AddressLink address={worker.address} what="worker address" />
           </Fact>

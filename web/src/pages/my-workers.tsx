@@ -49,6 +49,7 @@ function Mine({ workers }: { workers: readonly Worker[] }) {
     { end: "USDG, 24 h" },
     { end: "7 days" },
     { end: "Ever" },
+    { end: "An hour ready" },
     { end: "Jobs, 24 h" },
     { end: "Stake" },
     "You are",
@@ -69,6 +70,9 @@ function Mine({ workers }: { workers: readonly Worker[] }) {
               <td className="end">{units(BigInt(worker.earned_24h), 6)}</td>
               <td className="end">{units(BigInt(worker.earned_7d), 6)}</td>
               <td className="end">{units(BigInt(worker.earned_total), 6)}</td>
+              <td className="end">
+                {worker.hourly?.asked.units == null ? "–" : units(BigInt(worker.hourly.asked.units), 6)}
+              </td>
               <td className="end">{count(worker.jobs_24h)}</td>
               <td className="end">{svc(BigInt(worker.stake))}</td>
               <td>{rolesOf(worker, session?.wallet).join(", ")}</td>

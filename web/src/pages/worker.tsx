@@ -11,6 +11,7 @@ import { AddressLink, JobLink, LinkButton, ModelLink } from "../ui/links.tsx";
 import { Loaded, Skeleton } from "../ui/loaded.tsx";
 import { Card, Empty, Fact, Page } from "../ui/page.tsx";
 import { Badge } from "../ui/status.tsx";
+import { HourlyFacts } from "./worker/hourly.tsx";
 import { Slashes } from "./worker/slashes.tsx";
 import { rolesOf, WorkerState } from "./worker/state.tsx";
 
@@ -94,6 +95,7 @@ const Facts = ({ worker }: { worker: Worker }) => (
       <Fact label="Success in 24 hours">{success(worker.success_24h)}</Fact>
       <Fact label="Time to first token">{firstToken(worker.first_token_ms)}</Fact>
       <Fact label="Earned in 24 hours">{units(BigInt(worker.earned_24h), 6)} USDG</Fact>
+      <HourlyFacts worker={worker} />
       <Fact label="Earned ever">{units(BigInt(worker.earned_total), 6)} USDG</Fact>
       <Fact label="Registered">{moment(worker.registered_at)}</Fact>
       <Fact label="Endpoint">

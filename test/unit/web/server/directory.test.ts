@@ -191,3 +191,81 @@ it("shows what a worker earned ever and in seven days, and what the treasury owe
     owed: [{ job_id: toApiJobId(JOB_ID), units: 5 }],
   });
 });
+
+it("says what a worker earns an hour ready and an hour at work, and nothing of less than a minute", async () => {
+  const charged = { bucket: 1, model: 1, worker: signer(1), jobs: 1, settled: 1, failed: 0, open: 0, credits: 2 };
+  const hourly = async (time: object[]) => {
+    const { reply } = await ask("workers", {
+      index_workers: [worker(1)],
+      index_network_day: [
+        { ...charged, operator: 1, units: 18_000 },
+        { ...charged, operator: 2, units: 6_000 },
+      ],
+      "observed-work": time,
+    });
+    return ((await reply.json()) as { data: { hourly: unknown }[] }).data[0]?.hourly;
+  };
+  expect(await hourly([])).toBeNull();
+  expect(await hourly([{ worker: signer(1), asked: 12, atWork: 0.5 }])).toEqual({
+    asked: { hours: 12, units: 2_000 },
+    at_work: { hours: 0.5, units: 36_000 },
+  });
+  const minute = 1 / 60;
+  expect(await hourly([{ worker: signer(1), asked: minute, atWork: minute * 0.99 }])).toMatchObject({
+    asked: { units: 1_440_000 },
+    at_work: { units: null },
+  });
+});
+
+const operator = {
+  number: 1,
+  admin: signer(1),
+  stopped: false,
+  reserve: 100,
+  held: 0,
+  leaving: null,
+  leavesAt: null,
+  signers: [],
+  admittedAt: 1_700_000_000,
+};
+
+it("shows how the disputes of an operator's jobs ended, and which it lost", async () => {
+  const lost = {
+    jobId: JOB_ID,
+    wallet: signer(2),
+    ruling: "gateway_at_fault",
+    openedAt: 1,
+    ruleFrom: 1,
+    ruleBefore: 2,
+  };
+  const { reply } = await ask("operators/1", {
+    index_operators: [operator],
+    index_disputes_by_operator: [
+      { operator: 1, ruling: "gateway_at_fault", disputes: 2, paid: 90 },
+      { operator: 1, ruling: "open", disputes: 1, paid: 0 },
+      { operator: 2, ruling: "rejected", disputes: 7, paid: 5 },
+    ],
+    index_disputes_lost_by: [{ ...lost, byOperator: false, resolvedAt: 2 }],
+    index_network_day: [
+      {
+        bucket: 1,
+        operator: 1,
+        model: 1,
+        worker: null,
+        jobs: 3,
+        settled: 2,
+        failed: 1,
+        open: 0,
+        credits: 20,
+        units: 180_000,
+      },
+    ],
+  });
+  expect(await reply.json()).toMatchObject({
+    disputes: { gateway_at_fault: 2, worker_at_fault: 0, rejected: 0, expired: 0, open: 1 },
+    paid: 90,
+    against: [{ job_id: toApiJobId(JOB_ID), opened_by: "wallet" }],
+    failed_24h: 1,
+    fee_units_24h: 20_000,
+  });
+});

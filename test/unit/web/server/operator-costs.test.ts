@@ -1,0 +1,89 @@
+/** What a charged job costs an operator in gas, from the receipts of the transactions of its newest ones. */
+import express from "express";
+import { pino } from "pino";
+import { toEventSelector } from "viem";
+import { expect, it } from "vitest";
+import { errorHandler } from "../../../../api/routes/errors.ts";
+import { inferenceEscrowAbi } from "../../../../protocol/generated/abi.ts";
+import type { OperatorGas } from "../../../../web/contract.ts";
+import { operatorCostsRoute } from "../../../../web/server/operator-costs.ts";
+import { serve } from "../../support/serve.ts";
+
+const ESCROW = `0x${"e5".repeat(20)}` as const;
+const topic = (name: string) =>
+  toEventSelector(inferenceEscrowAbi.find((item) => item.type === "event" && item.name === name) as never);
+const log = (name: string, address: string = ESCROW) => ({ address, topics: [topic(name)] });
+
+type Job = { escrowTx: string; acknowledgeTx: string; settlementTx: string };
+type Receipts = Record<string, { gas: number; logs: object[] }>;
+
+async function open(jobs: Job[], receipts: Receipts) {
+  const asked: string[] = [];
+  const request = async (_method: string, [hash]: [string]) => {
+    asked.push(hash);
+    const found = receipts[hash];
+    return found ? { gasUsed: `0x${found.gas.toString(16)}`, effectiveGasPrice: "0xa", logs: found.logs } : null;
+  };
+  const route = operatorCostsRoute({
+    rpc: { request },
+    reader: { query: async () => ({ rows: jobs }) },
+    escrow: ESCROW,
+  } as never);
+  const app = express()
+    .get("/operators/:id/gas", route)
+    .use(errorHandler("https://docs.example.com", pino({ level: "silent" })));
+  const url = await serve(app);
+  return {
+    asked,
+    get: async (id: string) => (await (await fetch(`${url}/operators/${id}/gas`)).json()) as OperatorGas,
+  };
+}
+
+const fused = (escrowTx: string, settlementTx: string): Job => ({
+  escrowTx,
+  acknowledgeTx: settlementTx,
+  settlementTx,
+});
+
+it("shares a transaction's fee between the steps in it", async () => {
+  // Two jobs locked and settled in two transactions: 100 gas and 60 at 10 wei are four steps.
+  const receipts: Receipts = {
+    lock: {
+      gas: 100,
+      logs: [log("JobLocked"), log("JobLocked"), log("JobLocked", ESCROW.replace("e5", "aa")), log("Deposited")],
+    },
+    settle: { gas: 60, logs: [log("JobSettled"), log("JobSettled")] },
+  };
+  const { get } = await open([fused("lock", "settle"), fused("lock", "settle")], receipts);
+  expect(await get("1")).toEqual({ jobs: 2, wei_per_job: "800" });
+});
+
+it("counts three steps of a job whose worker acknowledged it before", async () => {
+  const receipts: Receipts = {
+    a: { gas: 30, logs: [log("JobLocked")] },
+    b: { gas: 30, logs: [log("JobAcknowledged")] },
+    c: { gas: 30, logs: [log("JobSettled")] },
+  };
+  const { get } = await open([{ escrowTx: "a", acknowledgeTx: "b", settlementTx: "c" }], receipts);
+  expect(await get("1")).toEqual({ jobs: 1, wei_per_job: "900" });
+});
+
+it("says nothing without a charged job, and of transactions that the node does not know", async () => {
+  expect(await (await open([], {})).get("1")).toEqual({ jobs: 0, wei_per_job: null });
+  expect(await (await open([fused("a", "b")], {})).get("1")).toEqual({ jobs: 0, wei_per_job: null });
+});
+
+it("asks the node for at most 20 receipts, once a minute for all who look", async () => {
+  const jobs = Array.from({ length: 25 }, (_, n) => fused(`a${n}`, `b${n}`));
+  const { get, asked } = await open(jobs, {});
+  await Promise.all(Array.from({ length: 5 }, () => get("1")));
+  expect(asked).toHaveLength(20);
+  await get("01");
+  expect(asked).toHaveLength(20);
+});
+
+it.each(["x", "-1", "1234567890"])("knows no operator %s", async (id) => {
+  const { get, asked } = await open([], {});
+  expect(await get(id)).toMatchObject({ error: { code: "not_found" } });
+  expect(asked).toEqual([]);
+});

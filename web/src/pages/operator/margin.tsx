@@ -1,0 +1,69 @@
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import type { Operator, OperatorGas } from "../../../contract.ts";
+import { app } from "../../data/app.ts";
+import { operatorGasQuery } from "../../data/queries.ts";
+import { readCredits } from "../../ui/amount.ts";
+import { Field } from "../../ui/controls.tsx";
+import { coins, count, units } from "../../ui/format.ts";
+import { Loaded } from "../../ui/loaded.tsx";
+import { Card, Empty } from "../../ui/page.tsx";
+import { Table } from "../../ui/table.tsx";
+import { ofThousand } from "./thousand.ts";
+
+/** Nobody here knows what the chain's coin costs: the reader says so. The docs calculate with the same price. */
+const EXAMPLE_PRICE = "3000";
+const MOST_PRICE = 10_000_000;
+const MARGIN = "Margin at most";
+
+/** What a thousand charged jobs bring the operator at most, and what their gas costs it. */
+export default function Margin({ operator }: { operator: Operator }) {
+  const gas = useQuery(operatorGasQuery(String(operator.number)));
+  return (
+    <Card title="A thousand charged jobs" aside={<span className="hint">by its jobs of 24 hours</span>}>
+      <Loaded query={gas} rows={2} height={120}>
+        {(data) => <Shown operator={operator} gas={data} />}
+      </Loaded>
+    </Card>
+  );
+}
+
+function Shown({ operator, gas }: { operator: Operator; gas: OperatorGas }) {
+  const [text, setText] = useState(EXAMPLE_PRICE);
+  const { value: price } = readCredits(text, { least: 0, most: MOST_PRICE });
+  const sums = ofThousand(operator, gas, price ?? 0);
+  if (sums === null) return <Empty title="No job of it was charged in 24 hours" />;
+  const { charged, fee, wei, margin } = sums;
+  const lines = [
+    ["Charged to wallets", charged],
+    ["Paid to workers", fee - charged],
+    ["Protocol fee, the most that it can get", fee],
+    [`Gas, ${coins(String(wei))} ${app.currency}`, -sums.gas],
+    [MARGIN, margin],
+  ] as const;
+  return (
+    <>
+      <Table plain caption="What a thousand charged jobs bring and cost" columns={["", { end: "USDG" }]}>
+        {lines.map(([label, value]) => (
+          <tr key={label}>
+            <td>{label === MARGIN ? <strong>{label}</strong> : label}</td>
+            <td className="end">{label === MARGIN ? <strong>{units(value, 6)}</strong> : units(value, 6)}</td>
+          </tr>
+        ))}
+      </Table>
+      <Field
+        label={`Price of one ${app.currency}`}
+        inputMode="numeric"
+        suffix="USDG"
+        value={text}
+        onChange={(event) => setText(event.target.value)}
+        error={price === null ? `A whole number, at most ${count(MOST_PRICE)}.` : null}
+        hint={`Say what it costs: the chain does not know. Gas is the mean of the newest ${count(gas.jobs)} charged jobs.`}
+      />
+      <p className="hint">
+        The fee goes to the treasury; governance decides whether an operator gets it. Jobs that ended without a charge (
+        {count(operator.failed_24h)} in 24 hours) cost gas, too, and count as much as charged ones.
+      </p>
+    </>
+  );
+}
