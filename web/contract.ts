@@ -199,6 +199,9 @@ export type Observed = {
 };
 export type ObservedSpan = Observed & { from: string };
 
+/** `earned`: stablecoin units of jobs locked then, of all operators. */
+export type WorkerSpan = ObservedSpan & { earned: number };
+
 /** A model as clients met it, and each of its workers; the same spans in all, oldest first. `number` is null of a worker that is gone. */
 export type ModelSeen = {
   spans: ObservedSpan[];

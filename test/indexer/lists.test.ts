@@ -126,9 +126,9 @@ test("the numbers of a day are read by the time of the lock, of each operator", 
   expect(rows.reduce((sum, { jobs }) => sum + jobs, 0)).toBe(601);
 });
 
-test("reads earnings since the oldest open job by lock, worker and day", async () => {
+test("reads earnings since the oldest open job by lock, worker and six hours", async () => {
   const from = 1_700_000_000 + JOBS - 600;
-  const range = { from, until: from + 600, week: 0 };
+  const range = { from, until: from + 600, first: 0 };
   const [plan = ""] = await plansOf((reader) => readEarned(reader, range));
   expect(plan).toMatch(/Index.* on job/);
   expect(plan).not.toMatch(/Seq Scan on job/);
@@ -137,11 +137,11 @@ test("reads earnings since the oldest open job by lock, worker and day", async (
   expect(rows.reduce((sum, { units }) => sum + units, 0)).toBe(jobs.length);
   const last = jobs.filter((n) => n % 50 === JOBS % 50).length;
   const worker = `0x${(JOBS % 50).toString(16).padStart(40, "0")}`;
-  const day = Math.floor(from / 86_400);
+  const span = Math.floor(from / 21_600);
   const ofOne = rows.filter((row) => row.worker === worker).toSorted((a, b) => a.units - b.units);
   expect(ofOne).toEqual([
-    { worker, day, over: false, units: 1 },
-    { worker, day, over: true, units: last - 1 },
+    { worker, span, over: false, units: 1 },
+    { worker, span, over: true, units: last - 1 },
   ]);
 });
 

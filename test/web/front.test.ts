@@ -108,6 +108,10 @@ describe("the front door", () => {
     await visitor.sees("Temperature must be a number from 0 to 2.");
     expect(await visitor.page.getByRole("button", { name: "Send" }).isDisabled()).toBe(true);
     await temperature.fill("0.5");
+    const penalty = visitor.page.getByLabel("Frequency penalty");
+    await penalty.fill("-2.1");
+    await visitor.sees("Frequency penalty must be a number from -2 to 2.");
+    await penalty.fill("-2");
     await visitor.page.getByLabel("Stop at").fill("END");
     const request = visitor.page.waitForRequest("**/v1/chat/completions");
     await visitor.press("Say hello.");
@@ -118,6 +122,7 @@ describe("the front door", () => {
       ],
       max_tokens: 500,
       temperature: 0.5,
+      frequency_penalty: -2,
       stop: ["END"],
     });
     await visitor.page.locator(".step.done", { hasText: "Settled" }).waitFor();

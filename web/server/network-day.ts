@@ -81,31 +81,43 @@ export function totalsBy<K>(rows: readonly DayRow[], key: (row: DayRow) => K): M
   return totals;
 }
 
-/** What a worker was paid for settled jobs, stablecoin units: ever, and for those locked in the last seven UTC days, today's included. */
-export type Earned = { ever: number; week: number };
+/**
+ * What a worker was paid for settled jobs, stablecoin units: ever, for those locked in the last seven UTC days, today's included, and by six hours of
+ * UTC, numbered since 1970, of the last 30 days.
+ */
+export type Earned = { ever: number; week: number; spans: ReadonlyMap<number, number> };
 
-/** `day`: UTC day of the lock, or 0 if older than the last seven. `over`: locked before every job that can still be charged. */
-type EarnedRow = { worker: string; day: number; over: boolean; units: number };
+const EARNED_SPAN_SECONDS = 21_600;
+const SPANS_A_DAY = DAY_SECONDS / EARNED_SPAN_SECONDS;
+const EARNED_DAYS = 30;
+
+/** `span`: six hours of the lock, or 0 if older than the last 30 days. `over`: locked before every job that can still be charged. */
+type EarnedRow = { worker: string; span: number; over: boolean; units: number };
 
 /** Reads what each worker (lower case) earned. What is over is read once and kept. */
 export function earningsByWorker(reader: Reader, now: () => number = Date.now): () => Promise<Map<string, Earned>> {
   let kept: EarnedRow[] = [];
   let from = 0;
   return sharedRead(async () => {
-    const week = Math.floor(now() / 1000 / DAY_SECONDS) - 6;
+    const today = Math.floor(now() / 1000 / DAY_SECONDS);
+    const [first, week] = [(today - EARNED_DAYS + 1) * SPANS_A_DAY, (today - 6) * SPANS_A_DAY];
     // First, so that nothing before it can change after the next read.
     const until = Math.max(from, await oldestOpen(reader));
-    const rows = [...kept, ...(await readEarned(reader, { from, until, week }))];
-    kept = sumByDay(
+    const rows = [...kept, ...(await readEarned(reader, { from, until, first }))];
+    kept = sumBySpan(
       rows.filter(({ over }) => over),
-      week,
+      first,
     );
     from = until;
-    const earned = Map.groupBy(sumByDay(rows, week), ({ worker }) => worker);
+    const earned = Map.groupBy(sumBySpan(rows, first), ({ worker }) => worker);
     return new Map(
-      [...earned].map(([worker, days]) => [
+      [...earned].map(([worker, own]) => [
         worker,
-        { ever: sumOf(days), week: sumOf(days.filter(({ day }) => day > 0)) },
+        {
+          ever: sumOf(own),
+          week: sumOf(own.filter(({ span }) => span >= week)),
+          spans: new Map(own.filter(({ span }) => span > 0).map(({ span, units }) => [span, units])),
+        },
       ]),
     );
   }, now);
@@ -113,12 +125,30 @@ export function earningsByWorker(reader: Reader, now: () => number = Date.now): 
 
 const sumOf = (rows: readonly EarnedRow[]): number => rows.reduce((sum, { units }) => sum + units, 0);
 
-/** One row for a worker and day of the last seven, and one for all before. */
-function sumByDay(rows: readonly EarnedRow[], week: number): EarnedRow[] {
-  const dated = rows.map((row) => ({ ...row, day: row.day < week ? 0 : row.day }));
-  const groups = Map.groupBy(dated, ({ worker, day }) => `${worker} ${day}`);
+/** One row for a worker and six hours from the first on, and one for all before. */
+function sumBySpan(rows: readonly EarnedRow[], first: number): EarnedRow[] {
+  const dated = rows.map((row) => ({ ...row, span: row.span < first ? 0 : row.span }));
+  const groups = Map.groupBy(dated, ({ worker, span }) => `${worker} ${span}`);
   return [...groups.values()].map((group) => ({ ...(group[0] as EarnedRow), units: sumOf(group) }));
 }
+
+/** Units that a worker (lower case) earned in the 24 hours of `rows`, from a time on, for so many seconds; whole ten minutes. */
+export const earnedInDay = (rows: readonly DayRow[], worker: string, { from, seconds }: EarnedTime): number =>
+  rows
+    .filter(
+      (row) =>
+        row.worker === worker && row.bucket >= from / BUCKET_SECONDS && row.bucket < (from + seconds) / BUCKET_SECONDS,
+    )
+    .reduce((sum, { units }) => sum + units, 0);
+
+/** The same of whole six hours of the last 30 days. */
+export function earnedIn(earned: Earned | undefined, { from, seconds }: EarnedTime): number {
+  const first = from / EARNED_SPAN_SECONDS;
+  const count = seconds / EARNED_SPAN_SECONDS;
+  return Array.from({ length: count }, (_, n) => earned?.spans.get(first + n) ?? 0).reduce((sum, one) => sum + one, 0);
+}
+
+type EarnedTime = { from: number; seconds: number };
 
 /** Time of the lock of the oldest job that can still be charged; of the newest block if there is none. */
 async function oldestOpen(reader: Reader): Promise<number> {
@@ -135,17 +165,17 @@ export async function chargedEver(reader: Reader): Promise<number> {
   return (await read<{ credits: number }>(reader, "network_total", text, []))[0]?.credits ?? 0;
 }
 
-type EarnedRange = { from: number; until: number; week: number };
+type EarnedRange = { from: number; until: number; first: number };
 
-/** Sums by worker and day of jobs locked at `from` or later; those before `until` are over. */
-export const readEarned = (reader: Reader, { from, until, week }: EarnedRange): Promise<EarnedRow[]> =>
+/** Sums by worker and six hours of jobs locked at `from` or later; those before `until` are over. */
+export const readEarned = (reader: Reader, { from, until, first }: EarnedRange): Promise<EarnedRow[]> =>
   read<EarnedRow>(
     reader,
     "earned_by_worker",
-    `SELECT worker, CASE WHEN created_at / ${DAY_SECONDS} < $4 THEN 0 ELSE created_at / ${DAY_SECONDS} END AS day,
+    `SELECT worker, CASE WHEN created_at / ${EARNED_SPAN_SECONDS} < $4 THEN 0 ELSE created_at / ${EARNED_SPAN_SECONDS} END AS span,
        created_at < $3 AS over, sum(worker_units)::bigint AS units
      FROM ${view("job")} WHERE operator = ANY(ARRAY(SELECT number FROM ${view("operator")})) AND status = ANY($1) AND created_at >= $2
        AND worker_units IS NOT NULL
      GROUP BY 1, 2, 3`,
-    [JOB_STATES, from, until, week],
+    [JOB_STATES, from, until, first],
   );

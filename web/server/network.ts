@@ -45,7 +45,15 @@ import {
   listOperators,
   type OperatorRow,
 } from "./explorer-reads.ts";
-import { chargedEver, type DayTotal, earningsByWorker, networkDay, totalsBy } from "./network-day.ts";
+import {
+  chargedEver,
+  type DayTotal,
+  earnedIn,
+  earnedInDay,
+  earningsByWorker,
+  networkDay,
+  totalsBy,
+} from "./network-day.ts";
 
 const SLASHES_SHOWN = 10;
 const INCIDENTS_SHOWN = 10;
@@ -189,13 +197,22 @@ export function networkRoutes(reader: Reader, pool: WorkerPool, operator: number
     }));
     return { spans, workers: lines };
   };
+  const seenOfWorker = async (signer: string, range: ObservedRange): Promise<contract.WorkerSpan[]> => {
+    const [spans, today, paid] = await Promise.all([observedOfWorker(reader, signer, range), day(), earnings()]);
+    const { seconds } = OBSERVED_RANGES[range];
+    return spans.map((one) => {
+      const time = { from: Date.parse(one.from) / 1_000, seconds };
+      // Days are kept by ten minutes, what was before them by six hours.
+      return { ...one, earned: range === "24h" ? earnedInDay(today, signer, time) : earnedIn(paid.get(signer), time) };
+    });
+  };
   const modelSeen: RequestHandler = async (request, response) => {
     const [{ number }, range] = [await modelOf(request), rangeOf(request)];
     response.type("json").send(await charts.get(`model ${number} ${range}`, () => seenOfModel(number, range)));
   };
   const workerSeen: RequestHandler = async (request, response) => {
     const [{ signer }, range] = [await workerOf(request), rangeOf(request)];
-    const seen = async () => ({ spans: await observedOfWorker(reader, signer, range) });
+    const seen = async () => ({ spans: await seenOfWorker(signer, range) });
     response.type("json").send(await charts.get(`worker ${signer} ${range}`, seen));
   };
   const workers: RequestHandler = async (_request, response) => {

@@ -23,7 +23,6 @@ import type {
   Model,
   ModelSeen,
   Network,
-  ObservedSpan,
   Operator,
   OperatorGas,
   Owed,
@@ -37,6 +36,7 @@ import type {
   Usage,
   UsageRange,
   Worker,
+  WorkerSpan,
 } from "../../contract.ts";
 import { ApiFailure, call } from "./client.ts";
 
@@ -164,7 +164,7 @@ export const workerQuery = (id: string) =>
 export const workerSeenQuery = (id: string, range: Range) =>
   queryOptions({
     queryKey: ["workers", id, "observed", range],
-    queryFn: () => call<{ spans: ObservedSpan[] }>("GET", `/workers/${encodeURIComponent(id)}/observed?range=${range}`),
+    queryFn: () => call<{ spans: WorkerSpan[] }>("GET", `/workers/${encodeURIComponent(id)}/observed?range=${range}`),
     refetchInterval: 30_000,
     placeholderData: keepPreviousData,
   });

@@ -4,7 +4,7 @@ import type { ComponentProps } from "react";
 import type { ObservedSpan, Range } from "../../contract.ts";
 import { Chart } from "./chart.tsx";
 import { Segments } from "./controls.tsx";
-import { count, milliseconds, percent, tokensPerSecond } from "./format.ts";
+import { count, milliseconds, percent, tokensPerSecond, units } from "./format.ts";
 import { Loaded } from "./loaded.tsx";
 import { Card } from "./page.tsx";
 import { useChoice } from "./use-choice.ts";
@@ -24,6 +24,12 @@ export const MEASURES = {
   speed: { label: "Tokens a second", kind: "lines", says: tokensPerSecond, tick: count },
   uptime: { label: "Uptime", kind: "lines", says: percent, top: 1 },
   requests: { label: "Requests", kind: "bars", says: count },
+  earned: {
+    label: "Earned",
+    kind: "bars",
+    says: (value) => `${units(BigInt(value), 6)} USDG`,
+    tick: (value) => units(BigInt(Math.round(value)), 6, 0),
+  },
 } as const satisfies Record<string, Omit<ChartProps, "series">>;
 
 /** The layers of `MEASURES.requests`. */

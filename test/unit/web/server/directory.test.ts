@@ -178,10 +178,10 @@ it("shows what a worker earned ever and in seven days, and what the treasury owe
   const { reply } = await ask("workers/1", {
     index_workers: [worker(1), worker(2)],
     index_earned_by_worker: [
-      { ...earned, day: 0, units: 1_000 },
-      { ...earned, day: today - 6, units: 200 },
-      { ...earned, day: today, units: 30 },
-      { ...earned, worker: signer(2), day: today, units: 4 },
+      { ...earned, span: 0, units: 1_000 },
+      { ...earned, span: (today - 6) * 4, units: 200 },
+      { ...earned, span: today * 4, units: 30 },
+      { ...earned, worker: signer(2), span: today * 4, units: 4 },
     ],
     index_treasury_debts: [{ jobId: JOB_ID, units: 5 }],
   });

@@ -1,7 +1,13 @@
 /** The numbers of a day and of all time are open to everybody: asking for them must not cost a scan of the jobs each time. */
 import { expect, it } from "vitest";
 import { sharedRead } from "../../../../api/db/pool.ts";
-import { type DayRow, earningsByWorker, networkDay } from "../../../../web/server/network-day.ts";
+import {
+  type DayRow,
+  earnedIn,
+  earnedInDay,
+  earningsByWorker,
+  networkDay,
+} from "../../../../web/server/network-day.ts";
 
 const HOUR = 3_600;
 /** The beginning of ten minutes, Unix seconds. */
@@ -111,6 +117,7 @@ it("asks again after a failure, no sooner than after a success", async () => {
 });
 
 const DAY = 86_400;
+const SPAN = DAY / 4;
 /** A day's beginning, Unix seconds. */
 const TODAY = 20_000 * DAY;
 
@@ -121,11 +128,11 @@ function paidWorld() {
     if (name === "index_head") return { rows: [{ blockTime: state.now }] };
     const open = state.jobs.filter(({ units }) => units === null).map(({ at }) => at);
     if (name === "index_oldest_open_job") return { rows: [{ oldest: open.length === 0 ? null : Math.min(...open) }] };
-    const [, from = 0, until = 0, week = 0] = values;
+    const [, from = 0, until = 0, first = 0] = values;
     state.since.push(from);
     const found = state.jobs.filter(({ at, units }) => units !== null && at >= from);
-    const dayOf = (at: number) => (Math.floor(at / DAY) < week ? 0 : Math.floor(at / DAY));
-    return { rows: found.map(({ at, units }) => ({ worker: "w", day: dayOf(at), over: at < until, units })) };
+    const spanOf = (at: number) => (Math.floor(at / SPAN) < first ? 0 : Math.floor(at / SPAN));
+    return { rows: found.map(({ at, units }) => ({ worker: "w", span: spanOf(at), over: at < until, units })) };
   };
   const read = earningsByWorker({ query } as never, () => state.now * 1000);
   const later = async (seconds: number) => {
@@ -142,11 +149,11 @@ it("adds what a worker earns to what it earned, and reads old jobs once", async 
     { at: TODAY - 6 * DAY, units: 20 },
     { at: TODAY, units: 3 },
   ];
-  expect(await later(60)).toEqual({ ever: 123, week: 23 });
+  expect(await later(60)).toMatchObject({ ever: 123, week: 23 });
   state.jobs.push({ at: state.now, units: 4 });
-  expect(await later(60)).toEqual({ ever: 127, week: 27 });
+  expect(await later(60)).toMatchObject({ ever: 127, week: 27 });
   expect(state.since).toEqual([0, TODAY + HOUR + 60]);
-  expect(await later(DAY)).toEqual({ ever: 127, week: 7 });
+  expect(await later(DAY)).toMatchObject({ ever: 127, week: 7 });
 });
 
 it("counts the earnings of a job that was settled late", async () => {
@@ -155,8 +162,37 @@ it("counts the earnings of a job that was settled late", async () => {
     { at: TODAY - DAY, units: null },
     { at: TODAY - HOUR, units: 5 },
   ];
-  expect(await later(60)).toEqual({ ever: 5, week: 5 });
+  expect(await later(60)).toMatchObject({ ever: 5, week: 5 });
   state.jobs[0] = { at: TODAY - DAY, units: 7 };
-  expect(await later(60)).toEqual({ ever: 12, week: 12 });
-  expect(await later(60)).toEqual({ ever: 12, week: 12 });
+  expect(await later(60)).toMatchObject({ ever: 12, week: 12 });
+  expect(await later(60)).toMatchObject({ ever: 12, week: 12 });
+});
+
+it("keeps what was earned by six hours of 30 days, older pay only in the sum", async () => {
+  const { state, later } = paidWorld();
+  const first = TODAY - 29 * DAY;
+  state.jobs = [
+    { at: first - 1, units: 1 },
+    { at: first, units: 2 },
+    { at: first + SPAN - 1, units: 4 },
+    { at: first + SPAN, units: 8 },
+    { at: TODAY, units: 16 },
+  ];
+  const earned = await later(60);
+  expect(earned).toMatchObject({ ever: 31, week: 16 });
+  expect(earnedIn(earned, { from: first, seconds: SPAN })).toBe(6);
+  expect(earnedIn(earned, { from: first, seconds: DAY })).toBe(14);
+  expect(earnedIn(earned, { from: first - DAY, seconds: DAY })).toBe(0);
+  expect(earnedIn(undefined, { from: TODAY, seconds: DAY })).toBe(0);
+  // A day later the oldest day is only in the sum.
+  const next = await later(DAY);
+  expect(next).toMatchObject({ ever: 31, week: 16 });
+  expect(earnedIn(next, { from: first, seconds: DAY })).toBe(0);
+});
+
+it("sums a worker's pay of some ten minutes of the last day", () => {
+  const row = { operator: 1, model: 1, worker: "w", jobs: 1, settled: 1, failed: 0, open: 0, credits: 1 };
+  const rows = [5, 6, 11, 12].map((bucket, n) => ({ ...row, bucket, units: 10 ** n }));
+  const hour = { from: 3_600, seconds: 3_600 };
+  expect(earnedInDay([...rows, { ...row, worker: "x", bucket: 6, units: 5 }], "w", hour)).toBe(110);
 });

@@ -9,7 +9,15 @@ import { app } from "../../data/app.ts";
 export type Message = { role: "system" | "user" | "assistant"; content: string };
 
 /** What can be set beside the conversation; what is not set is left to the model server. */
-export type Parameters = { max_tokens: number; temperature?: number; top_p?: number; seed?: number; stop?: string[] };
+export type Parameters = {
+  max_tokens: number;
+  temperature?: number;
+  top_p?: number;
+  frequency_penalty?: number;
+  presence_penalty?: number;
+  seed?: number;
+  stop?: string[];
+};
 
 /** What the worker signed, as the last chunk of a stream holds it. */
 export type Statement = { worker_address: string; completion: { proofHash: Hex } };

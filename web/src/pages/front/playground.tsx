@@ -28,7 +28,7 @@ export function Playground() {
   const demo = useQuery({ ...demoQuery, enabled: app.development }).data?.api_key ?? null;
   const [name, setName] = useState(new URLSearchParams(location.search).get("model"));
   const [length, setLength] = useState(500);
-  const [settings, setSettings] = useState<Settings>({ system: "", temperature: "", topP: "", seed: "", stop: "" });
+  const [settings, setSettings] = useState<Settings>(MODELS_OWN);
   const [ownKey, setOwnKey] = useState("");
   const [text, setText] = useState("");
   /** Place of the message that is written anew. */
@@ -161,21 +161,27 @@ function askedOf(messages: readonly Message[], text: string): Message[] {
 }
 
 /** As typed; what is empty is left to the model server. */
-type Settings = { system: string; temperature: string; topP: string; seed: string; stop: string };
+const MODELS_OWN = { system: "", temperature: "", topP: "", frequency: "", presence: "", seed: "", stop: "" };
+type Settings = typeof MODELS_OWN;
 
-function parametersOf({ temperature, topP, seed, stop }: Settings, length: number): Parameters {
+function parametersOf({ temperature, topP, frequency, presence, seed, stop }: Settings, length: number): Parameters {
   return {
     max_tokens: length,
     ...(temperature.trim() !== "" && { temperature: Number(temperature) }),
     ...(topP.trim() !== "" && { top_p: Number(topP) }),
+    ...(frequency.trim() !== "" && { frequency_penalty: Number(frequency) }),
+    ...(presence.trim() !== "" && { presence_penalty: Number(presence) }),
     ...(seed.trim() !== "" && { seed: Number(seed) }),
     ...(stop !== "" && { stop: [stop] }),
   };
 }
 
 /** What cannot be sent as typed, as the API would say it. */
-function faultOf({ temperature, topP, seed }: Settings): string | null {
-  const outside = (text: string, most: number) => text.trim() !== "" && !(Number(text) >= 0 && Number(text) <= most);
+function faultOf({ temperature, topP, frequency, presence, seed }: Settings): string | null {
+  const outside = (text: string, most: number, least = 0) =>
+    text.trim() !== "" && !(Number(text) >= least && Number(text) <= most);
+  if (outside(frequency, 2, -2)) return "Frequency penalty must be a number from -2 to 2.";
+  if (outside(presence, 2, -2)) return "Presence penalty must be a number from -2 to 2.";
   if (outside(temperature, 2)) return "Temperature must be a number from 0 to 2.";
   if (outside(topP, 1)) return "Top P must be a number from 0 to 1.";
   if (seed.trim() !== "" && !/^\d{1,15}$/.test(seed.trim())) return "Seed must be a whole number.";
@@ -190,7 +196,7 @@ function SettingsFields({ settings, change, fault }: SettingsProps) {
     <Field
       label={label}
       placeholder={placeholder}
-      inputMode={name === "stop" ? "text" : "decimal"}
+      inputMode={["temperature", "topP", "seed"].includes(name) ? "decimal" : "text"}
       value={settings[name]}
       onChange={(event) => change({ ...settings, [name]: event.target.value })}
     />
@@ -210,6 +216,8 @@ function SettingsFields({ settings, change, fault }: SettingsProps) {
       <div className="parameters">
         {field("temperature", "Temperature", "model's own")}
         {field("topP", "Top P", "model's own")}
+        {field("frequency", "Frequency penalty", "model's own")}
+        {field("presence", "Presence penalty", "model's own")}
         {field("seed", "Seed", "random")}
         {field("stop", "Stop at", "nothing")}
       </div>
