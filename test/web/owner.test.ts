@@ -137,6 +137,13 @@ describe("a client at its own pages", () => {
     expect(await visitor.findings()).toEqual([]);
   });
 
+  it("prints a job with its verdict on one page", async () => {
+    await visitor.go(`/jobs/${jobId}`);
+    await visitor.sees(/^Charge correct/);
+    await visitor.sees("The wallet can dispute until");
+    expect(await visitor.printedPages()).toBe(1);
+  });
+
   it("has a statement of the month that adds up, on paper and as a file", async () => {
     await visitor.go("/statement");
     const rows = visitor.page.getByRole("region", { name: "Sum of the month" }).getByRole("row");

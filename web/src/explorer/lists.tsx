@@ -36,11 +36,11 @@ export function ListedJobs({ jobs, empty }: { jobs: readonly ListedJob[]; empty:
   );
 }
 
-/** `15 settled for 120 credits, 2 locked`; of one job alone without the numbers. */
+/** `15 settled for 120 credits, 2 locked`; without the number where that is the only one. */
 const saidOf = ({ events, charged, job }: ListedTransaction): string =>
   Object.entries(events)
-    .map(([kind, number]) => {
-      const said = job !== null && number === 1 ? kindOf(kind) : `${number} ${kindOf(kind)}`;
+    .map(([kind, number], _, all) => {
+      const said = number === 1 && (job !== null || all.length === 1) ? kindOf(kind) : `${number} ${kindOf(kind)}`;
       return kind === "job.settled" ? `${said} for ${credits(charged)}` : said;
     })
     .join(", ");
@@ -58,7 +58,8 @@ export function ListedTransactions({ transactions }: { transactions: readonly Li
             </Link>
           </td>
           <td className="fill" title={saidOf(transaction)}>
-            {transaction.job === null ? null : <JobLink id={transaction.job} />} {saidOf(transaction)}
+            {/* On a phone the line ends early: what happened comes first. */}
+            {saidOf(transaction)} {transaction.job === null ? null : <JobLink id={transaction.job} />}
           </td>
           <td className="end">
             <Link to={`/app/block/${transaction.block_number}`}>{count(transaction.block_number)}</Link>

@@ -115,7 +115,7 @@ function Numbers({ network }: { network: Network | undefined }) {
   return (
     <dl className="figures four">
       <Figure label="Workers that answer" value={shown(workers)}>
-        for {shown(models)} models
+        for {shown(models)} {models === 1 ? "model" : "models"}
       </Figure>
       <Figure label="Jobs in 24 hours" value={shown(jobs_24h)}>
         each in the explorer

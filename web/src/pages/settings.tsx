@@ -201,6 +201,7 @@ function AlertsForm({ current }: { current: Alerts }) {
   const amounts = [day, month].map((text) => readCredits(text, { least: 1, most: MOST_CREDITS })) as [Typed, Typed];
   const save = useChange((alerts: Alerts) => call("PUT", "/settings", alerts));
   const isWrong = amounts.some(({ error }) => error !== null);
+  const isSame = amounts[0].value === current.spend_alert_day && amounts[1].value === current.spend_alert_month;
   const fields = [
     ["Charged on a day", day, setDay, "All pages of your account say so until the day (UTC) is over. Empty: no alert."],
     [
@@ -228,7 +229,7 @@ function AlertsForm({ current }: { current: Alerts }) {
           hint={hint}
         />
       ))}
-      <Button type="submit" kind="primary" busy={save.isPending} disabled={isWrong}>
+      <Button type="submit" kind="primary" busy={save.isPending} disabled={isWrong || isSame}>
         Set the alerts
       </Button>
       {save.error ? <Failure message={errorMessageOf(save.error)} /> : null}

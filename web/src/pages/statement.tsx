@@ -104,7 +104,9 @@ function Sums({ statement }: { statement: Statement }) {
 
 const Balance = ({ label, value }: { label: string; value: number }) => (
   <tr>
-    <th scope="row">{label}</th>
+    <td>
+      <strong>{label}</strong>
+    </td>
     <td className="end">
       <strong>{count(value)}</strong>
     </td>

@@ -158,7 +158,7 @@ function Bars({ series, count, top }: Drawn) {
   });
 }
 
-/** A line breaks where nothing is known; a lone value is a dot. */
+/** A line breaks where nothing is known; a lone value is as wide as its span, so that it is seen. */
 function Lines({ series, count, top }: Drawn) {
   const step = WIDTH / count;
   return series.map((one, index) => {
@@ -168,8 +168,8 @@ function Lines({ series, count, top }: Drawn) {
       if (value === null) return;
       const point = `${(at + 0.5) * step} ${HEIGHT - (Math.min(value, top) / top) * HEIGHT}`;
       const [before, after] = [values[at - 1] ?? null, values[at + 1] ?? null];
-      path += before === null ? `M${point}` : `L${point}`;
-      if (before === null && after === null) path += "h0.01";
+      if (before === null && after === null) path += `M${point}m${-step / 2} 0h${step}`;
+      else path += before === null ? `M${point}` : `L${point}`;
     });
     return <path key={name} className={colourOf(one, index)} d={path} />;
   });

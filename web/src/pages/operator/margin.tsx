@@ -5,7 +5,7 @@ import { app } from "../../data/app.ts";
 import { operatorGasQuery } from "../../data/queries.ts";
 import { readCredits } from "../../ui/amount.ts";
 import { Field } from "../../ui/controls.tsx";
-import { coins, count, units } from "../../ui/format.ts";
+import { count, units } from "../../ui/format.ts";
 import { Loaded } from "../../ui/loaded.tsx";
 import { Card, Empty } from "../../ui/page.tsx";
 import { Table } from "../../ui/table.tsx";
@@ -15,6 +15,11 @@ import { ofThousand } from "./thousand.ts";
 const EXAMPLE_PRICE = "3000";
 const MOST_PRICE = 10_000_000;
 const MARGIN = "Margin at most";
+/** Of the chain's coin, wei. */
+const MICRO_COIN = 10n ** 12n;
+
+/** Units of the stablecoin to the cent, a cost rounded up. */
+const cents = (value: bigint): string => units((value < 0n ? value - 9_999n : value) / 10_000n, 2);
 
 /** What a thousand charged jobs bring the operator at most, and what their gas costs it. */
 export default function Margin({ operator }: { operator: Operator }) {
@@ -35,35 +40,38 @@ function Shown({ operator, gas }: { operator: Operator; gas: OperatorGas }) {
   if (sums === null) return <Empty title="No job of it was charged in 24 hours" />;
   const { charged, fee, wei, margin } = sums;
   const lines = [
-    ["Charged to wallets", charged],
+    ["Charged", charged],
     ["Paid to workers", fee - charged],
-    ["Protocol fee, the most that it can get", fee],
-    [`Gas, ${coins(String(wei))} ${app.currency}`, -sums.gas],
+    ["Protocol fee", fee],
+    [`Gas, ${units(wei / MICRO_COIN, 6, 0)} ${app.currency}`, -sums.gas],
     [MARGIN, margin],
   ] as const;
   return (
-    <>
+    <div className="columns">
       <Table plain caption="What a thousand charged jobs bring and cost" columns={["", { end: "USDG" }]}>
         {lines.map(([label, value]) => (
           <tr key={label}>
             <td>{label === MARGIN ? <strong>{label}</strong> : label}</td>
-            <td className="end">{label === MARGIN ? <strong>{units(value, 6)}</strong> : units(value, 6)}</td>
+            <td className="end">{label === MARGIN ? <strong>{cents(value)}</strong> : cents(value)}</td>
           </tr>
         ))}
       </Table>
-      <Field
-        label={`Price of one ${app.currency}`}
-        inputMode="numeric"
-        suffix="USDG"
-        value={text}
-        onChange={(event) => setText(event.target.value)}
-        error={price === null ? `A whole number, at most ${count(MOST_PRICE)}.` : null}
-        hint={`Say what it costs: the chain does not know. Gas is the mean of the newest ${count(gas.jobs)} charged jobs.`}
-      />
-      <p className="hint">
-        The fee goes to the treasury; governance decides whether an operator gets it. Jobs that ended without a charge (
-        {count(operator.failed_24h)} in 24 hours) cost gas, too, and count as much as charged ones.
-      </p>
-    </>
+      <div>
+        <Field
+          label={`Price of one ${app.currency}`}
+          inputMode="numeric"
+          suffix="USDG"
+          value={text}
+          onChange={(event) => setText(event.target.value)}
+          error={price === null ? `A whole number, at most ${count(MOST_PRICE)}.` : null}
+          hint={`Say what it costs: the chain does not know. Gas is the mean of the newest ${count(gas.jobs)} charged jobs.`}
+        />
+        <p className="hint">
+          The fee goes to the treasury. An operator gets it where governance decides so: it is the most that it can
+          earn. Jobs that ended without a charge ({count(operator.failed_24h)} in 24 hours) cost gas, too, and count as
+          much as charged ones.
+        </p>
+      </div>
+    </div>
   );
 }
