@@ -1,5 +1,5 @@
 /** What a client does at its own pages: keeps a webhook, looks for jobs by day, reads its use by keyboard. */
-import { readFile } from "node:fs/promises";
+import { text } from "node:stream/consumers";
 import { describe, expect } from "vitest";
 import { chat } from "../support/api-client.ts";
 import { Client, openStore } from "../support/client.ts";
@@ -129,9 +129,7 @@ describe("a client at its own pages", () => {
     await visitor.page.getByRole("region", { name: "Credits by month" }).getByRole("row").nth(1).waitFor();
     const download = visitor.page.waitForEvent("download");
     await visitor.press("Download CSV");
-    const chunks: Uint8Array[] = [];
-    for await (const chunk of await (await download).createReadStream()) chunks.push(chunk);
-    expect(Buffer.concat(chunks).toString()).toMatch(
+    expect(await text(await (await download).createReadStream())).toMatch(
       /^month_utc,model,jobs,not_charged,credits,tokens\r\n\d{4}-.*,qwen3-1.7b,/,
     );
     expect(await visitor.findings()).toEqual([]);
@@ -160,8 +158,7 @@ describe("a client at its own pages", () => {
       ]);
     const download = visitor.page.waitForEvent("download");
     await visitor.press("Download CSV");
-    const text = await readFile(await (await download).path(), "utf8");
-    const [head, ...lines] = text.trim().split("\r\n");
+    const [head, ...lines] = (await text(await (await download).createReadStream())).trim().split("\r\n");
     expect(head).toBe("day_utc,opening,deposits,refunds,charges,withdrawals,forfeited_bonds,closing,jobs");
     for (const line of lines) {
       const [open, deposits, refunds, charges, withdrawals, bonds, closing] = line
