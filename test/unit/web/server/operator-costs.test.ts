@@ -81,9 +81,3 @@ it("asks the node for at most 20 receipts, once a minute for all who look", asyn
   await get("01");
   expect(asked).toHaveLength(20);
 });
-
-it.each(["x", "-1", "1234567890"])("knows no operator %s", async (id) => {
-  const { get, asked } = await open([], {});
-  expect(await get(id)).toMatchObject({ error: { code: "not_found" } });
-  expect(asked).toEqual([]);
-});
