@@ -300,6 +300,16 @@ describe("whoever looks for something", () => {
     expect(await found.count()).toBeGreaterThanOrEqual(same);
   });
 
+  it("leads to the search of the documentation", async ({ visitor }) => {
+    await visitor.go("/models");
+    await visitor.page.keyboard.press("Control+k");
+    await visitor.page.getByRole("dialog").getByRole("combobox").fill("idempotency");
+    await visitor.page.getByRole("option", { name: /Search guide and reference for “idempotency”/ }).waitFor();
+    await visitor.page.keyboard.press("Enter");
+    await visitor.page.waitForURL(/\/docs\/search\?q=idempotency$/);
+    await visitor.page.getByRole("link", { name: /^With an Idempotency-Key/ }).waitFor();
+  });
+
   it("shows the newest jobs and transactions, and who does the work", async ({ visitor }) => {
     // Other files' jobs can push ours off the lists at any time: the page shows what it was told last, and that is not older than ours.
     let latest: Latest = { head_block: 0, jobs: [], transactions: [] };
