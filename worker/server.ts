@@ -93,7 +93,9 @@ export function createServer({ runner, health, log }: Parts): Express {
     });
   });
 
-  const onError: ErrorRequestHandler = (error: unknown, req, res, _next) => answerError(error, req.path, res, log);
+  const tell = refusalLog(log);
+  const onError: ErrorRequestHandler = (error: unknown, req, res, _next) =>
+    answerError(error, req.path, res, { log, tell });
   app.use(onError);
   return app;
 }
@@ -128,12 +130,39 @@ export function listen(app: Express, { port, host }: Pick<Config, "port" | "host
   });
 }
 
-function answerError(error: unknown, path: string, res: Response, log: Logger): void {
+/** What anybody can bring about who finds the port. */
+const ANYBODYS: ReadonlySet<string> = new Set([
+  RefusalCode.NotAssigned,
+  RefusalCode.BadRequest,
+  RefusalCode.ChainUnavailable,
+]);
+const REFUSALS_MS = 1_000;
+
+type RefusalLog = (path: string, refusal: Refusal) => void;
+
+/** Logs refusals; of those that anybody can bring about one a second, with how many were left out (`untold`): strangers must not fill the disk. */
+function refusalLog(log: Logger): RefusalLog {
+  let toldAt = Number.NEGATIVE_INFINITY;
+  let untold = 0;
+  return (path, refusal) => {
+    const isAnybodys = ANYBODYS.has(refusal.code);
+    if (isAnybodys && performance.now() - toldAt < REFUSALS_MS) {
+      untold += 1;
+      return;
+    }
+    log.info({ path, code: refusal.code, err: refusal, ...(isAnybodys && untold > 0 && { untold }) }, "refused");
+    if (isAnybodys) [toldAt, untold] = [performance.now(), 0];
+  };
+}
+
+type ErrorLog = { log: Logger; tell: RefusalLog };
+
+function answerError(error: unknown, path: string, res: Response, { log, tell }: ErrorLog): void {
   if (res.headersSent) {
     log.error({ path, err: error }, "failed after the answer had begun");
     res.destroy();
   } else if (error instanceof Refusal) {
-    log.info({ path, code: error.code, err: error }, "refused");
+    tell(path, error);
     error.send(res);
   } else if (error instanceof BodyRefused) {
     const isFull = error.fault === "no_room";

@@ -1,0 +1,32 @@
+/** What strangers who find a worker's port leave in its log. */
+import { once } from "node:events";
+import { createServer as createHttpServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { pino } from "pino";
+import { afterEach, beforeEach, expect, it, onTestFinished, vi } from "vitest";
+import { createServer } from "../../../worker/server.ts";
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["performance"] }));
+afterEach(() => void vi.useRealTimers());
+
+/** A worker, and what it logs. */
+async function listen() {
+  const lines: { code: string; untold?: number }[] = [];
+  const log = pino({}, { write: (line) => void lines.push(JSON.parse(line)) });
+  const server = createHttpServer(createServer({ runner: { isDraining: false }, log, health: () => ({}) } as never));
+  onTestFinished(() => void server.close());
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const { port } = server.address() as AddressInfo;
+  const ask = (path: string, body = "{}") =>
+    fetch(`http://127.0.0.1:${port}${path}`, { method: "POST", body }).then(({ status }) => status);
+  return { ask, lines };
+}
+
+it("one line a second, with the number of those that are not told", async () => {
+  const { ask, lines } = await listen();
+  for (let n = 0; n < 20; n++) expect(await ask("/jobs")).toBe(400);
+  expect(lines).toMatchObject([{ code: "bad_request", msg: "refused" }]);
+  vi.advanceTimersByTime(1_000);
+  await ask("/jobs/output", "no JSON");
+  expect(lines.map(({ untold }) => untold)).toEqual([undefined, 19]);
+});
