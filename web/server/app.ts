@@ -66,8 +66,11 @@ function webApi(gateway: WebParts, shown: object): Router {
   const api = Router();
   api.use("/previews", previewRoutes({ reader: pool, config }));
   api.use(burstLimit(config.BURST_PER_SECOND), noStore, sameOriginOnly(origin), readForm(gateway.bodies));
-  // Open to everybody, and each asks the node, some of them a dozen times.
-  api.use("/session", burstLimit(Math.min(config.BURST_PER_SECOND, NODE_PER_SECOND)));
+  // Open to everybody, also with a wallet that has nothing, and each asks the node, some of them a dozen times.
+  api.use(
+    ["/session", "/account", "/settings", "/webhooks"],
+    burstLimit(Math.min(config.BURST_PER_SECOND, NODE_PER_SECOND)),
+  );
   api.use(["/tx", "/explorer"], burstLimit(Math.min(config.BURST_PER_SECOND, EXPLORED_PER_SECOND)));
   api.use(
     ["/workers", "/models", "/operators", "/network", "/disputes"],

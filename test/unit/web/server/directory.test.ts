@@ -45,6 +45,15 @@ it("takes fewer sign-ins of an address than other requests: they can make rows",
   expect(reply.headers.get("ratelimit-policy")).toMatch(/q=50; w=1;/);
 });
 
+it.each(["account", "settings", "webhooks"])(
+  "takes as few requests of an address for /%s: a wallet that has nothing can have each ask the node",
+  async (path) => {
+    const { reply } = await ask(path, {});
+    expect(reply.status).toBe(401);
+    expect(reply.headers.get("ratelimit-policy")).toMatch(/q=50; w=1;/);
+  },
+);
+
 it("asks the database as often for three workers as for one", async () => {
   const one = await ask("workers", { index_workers: [worker(1)] });
   expect(one.reply.status).toBe(200);
