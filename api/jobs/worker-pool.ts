@@ -221,15 +221,20 @@ export class WorkerPool {
    */
   places(model: number): { free: number; spare: number } {
     const now = Date.now();
-    const { startWithinMs } = this.#settings;
     const sum = { free: 0, spare: 0 };
     for (const { signer } of this.hosts(model)) {
-      const health = this.#of(signer);
-      const free = health.free(now, startWithinMs);
+      const { free, spare } = this.#placesOf(signer, now);
       sum.free += free;
-      sum.spare += Math.min(free, Math.floor(health.queuePlaces(startWithinMs) * SPARE_SHARE));
+      sum.spare += spare;
     }
     return sum;
+  }
+
+  #placesOf(signer: string, now: number): { free: number; spare: number } {
+    const health = this.#of(signer);
+    const { startWithinMs } = this.#settings;
+    const free = health.free(now, startWithinMs);
+    return { free, spare: Math.min(free, Math.floor(health.queuePlaces(startWithinMs) * SPARE_SHARE)) };
   }
 
   /** Calls back when a place, or cover, may have become free. */
@@ -449,8 +454,9 @@ export class WorkerPool {
       if (this.#probes >= PROBES) return;
       const health = this.#of(worker.signer);
       const { healthy, checkedAt, probing, missed } = health;
-      // Where a worker has no place, it may be others' jobs that end.
-      const ofHealthy = health.free(now, this.#settings.startWithinMs) > 0 ? PROBE_MS : TICK_MS;
+      // Where a worker has only spare places or none, other gateways' jobs may end there meanwhile.
+      const { free, spare } = this.#placesOf(worker.signer, now);
+      const ofHealthy = free > spare ? PROBE_MS : TICK_MS;
       const interval = healthy && missed === 0 ? ofHealthy : Math.min(PROBE_MS, missed * TICK_MS);
       if (!probing && now - checkedAt >= interval) void this.#probe(worker);
     }

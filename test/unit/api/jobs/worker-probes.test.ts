@@ -207,3 +207,13 @@ it("makes no place spare at others by what a full worker announces", async () =>
   await vi.advanceTimersByTimeAsync(5_000);
   expect(pool.places(MODEL)).toEqual({ free: 0, spare: 0 });
 });
+
+it("asks a worker every second while others' jobs leave only its spare places", async () => {
+  await start();
+  announced = { capacity: 16, queue_capacity: 16, in_flight: 16, queued: 14 };
+  await vi.advanceTimersByTimeAsync(5_000);
+  expect(pool.places(MODEL)).toEqual({ free: 2, spare: 2 });
+  announced = { capacity: 16, queue_capacity: 16, in_flight: 16, queued: 0 };
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(pool.places(MODEL)).toEqual({ free: 16, spare: 2 });
+});
