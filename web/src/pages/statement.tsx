@@ -5,7 +5,7 @@ import type { Statement } from "../../contract.ts";
 import { queryString, statementQuery } from "../data/queries.ts";
 import { Button, Select } from "../ui/controls.tsx";
 import { downloadCsv } from "../ui/download.ts";
-import { count, usdg } from "../ui/format.ts";
+import { count, units } from "../ui/format.ts";
 import { AddressLink, ModelLink } from "../ui/links.tsx";
 import { Loaded } from "../ui/loaded.tsx";
 import { Card, Empty, Page } from "../ui/page.tsx";
@@ -84,7 +84,7 @@ function Sums({ statement }: { statement: Statement }) {
       <p>
         Of <AddressLink address={wallet} what="wallet" />, spendable and escrowed credits together.
       </p>
-      <Table plain caption="Sum of the month" columns={["", { end: "Credits" }, { end: "Worth" }]}>
+      <Table plain caption="Sum of the month" columns={["", { end: "Credits" }, { end: "Worth, USDG" }]}>
         <Balance label="Opening balance" value={opening} />
         {lines.map(([sign, label, value]) => (
           <tr key={label}>
@@ -93,7 +93,7 @@ function Sums({ statement }: { statement: Statement }) {
               {value === 0 ? "" : `${sign} `}
               {count(value)}
             </td>
-            <td className="end">{usdg(value)}</td>
+            <td className="end">{units(BigInt(value), 2)}</td>
           </tr>
         ))}
         <Balance label="Closing balance" value={closing} />
@@ -111,7 +111,7 @@ const Balance = ({ label, value }: { label: string; value: number }) => (
       <strong>{count(value)}</strong>
     </td>
     <td className="end">
-      <strong>{usdg(value)}</strong>
+      <strong>{units(BigInt(value), 2)}</strong>
     </td>
   </tr>
 );
