@@ -167,9 +167,13 @@ export class WorkerPool {
     return ABILITIES.filter((ability) => hosts.some(({ signer }) => this.#of(signer).has(model, [ability])));
   }
 
-  /** Whether at least one host of the model reasons also where nobody asks for it. */
+  /**
+   * Whether every host of the model says that it reasons also where nobody asks for it. Such reasoning is billed and no hash covers it, so one host
+   * alone must not make the clients of all others pay for it.
+   */
   alwaysReasons(model: number): boolean {
-    return this.hosts(model).some(({ signer }) => this.#of(signer).has(model, [ALWAYS_REASONING]));
+    const hosts = this.hosts(model);
+    return hosts.length > 0 && hosts.every(({ signer }) => this.#of(signer).has(model, [ALWAYS_REASONING]));
   }
 
   /** How the worker counts the prompts of a model, as it said last; null if it has not said. */

@@ -180,7 +180,7 @@ export const modelSchema = z
       }),
       always_reasoning: z.boolean().meta({
         description:
-          "True: a worker of the model reasons also where a request does not ask for it, since its model cannot be told not to. That reasoning " +
+          "True: all workers of the model reason also where a request does not ask for it, since it cannot be told not to. That reasoning " +
           "is sent, takes its part of `max_tokens`, and is billed.",
       }),
       retires_at: timestamp.nullable().meta({ description: "When governance retires the model; null: never." }),

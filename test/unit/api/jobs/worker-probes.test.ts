@@ -11,6 +11,10 @@ const worker = {
   models: [1],
 } as unknown as RegisteredWorker;
 const MODEL = 1;
+/** Another worker of the model, in tests that register it. It has no abilities but those it is given. */
+const second = { ...worker, signer: `0x${"bb".repeat(20)}`, endpoint: "http://second.test" } as RegisteredWorker;
+let registered: RegisteredWorker[];
+let abilitiesOfSecond: Record<string, string[]>;
 
 type Answer = "ok" | "late" | "refused";
 let pool: WorkerPool;
@@ -25,7 +29,10 @@ const REFUSED_JOB = "0x01";
 /** Credits that are kept for jobs. */
 let kept: number;
 
-async function probe() {
+async function probe(endpoint: string) {
+  if (endpoint === second.endpoint) {
+    return { status: "ok", worker: second.signer, capacity: 4, queue_capacity: 16, abilities: abilitiesOfSecond };
+  }
   switch (answers.shift() ?? "ok") {
     case "late":
       throw new DOMException("The operation was aborted due to timeout", "TimeoutError");
@@ -52,11 +59,13 @@ async function start(list: Answer[] = []): Promise<void> {
   [answers, abilities] = [list, { m: ["json_object"], "not-listed": ["reasoning"] }];
   const listed = { id: "m", number: MODEL };
   const directory = {
-    workers: () => [worker],
-    workersOf: () => [worker],
+    workers: () => registered,
+    workersOf: () => registered,
     model: (id: string) => (id === listed.id ? listed : undefined),
     models: () => [listed],
   };
+  registered = [worker];
+  abilitiesOfSecond = {};
   kept = 0;
   const keep = () => {
     kept += 1;
@@ -152,6 +161,17 @@ it("knows whether a model's workers reason unasked", async () => {
   abilities = { m: ["reasoning", "always_reasoning"] };
   await probed(["ok"]);
   expect([pool.alwaysReasons(MODEL), pool.abilities(MODEL)]).toEqual([true, ["reasoning"]]);
+});
+
+it("believes that a model always reasons once all of its workers say so", async () => {
+  registered = [worker, second];
+  abilities = { m: ["reasoning", "always_reasoning"] };
+  await probed(["ok"]);
+  expect(pool.hosts(MODEL)).toHaveLength(2);
+  expect(pool.alwaysReasons(MODEL)).toBe(false);
+  abilitiesOfSecond = abilities;
+  await probed(["ok", "ok"]);
+  expect(pool.alwaysReasons(MODEL)).toBe(true);
 });
 
 it("keeps room for as many jobs as its workers' stakes cover", () => {
