@@ -38,7 +38,7 @@ export type SignedTokens = { completionTokens: number; reasoningTokens: number; 
  * Output tokens that a job's operator settles: of content and reasoning by the worker's counts, at most those that the gateway counted.
  *
  * @example
- * settledTokens({ completionTokens: 300, reasoningTokens: 900, textBytes: 1_400 }, 1_100); // 1,100
+ * settledTokens({ completionTokens: 300, reasoningTokens: 900, textBytes: 1_400 }, 1_100); // 1100
  */
 export function settledTokens({ completionTokens, reasoningTokens }: SignedTokens, countedTokens: number): number {
   return Math.min(completionTokens + reasoningTokens, countedTokens);

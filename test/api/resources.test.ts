@@ -28,7 +28,11 @@ it("the balance header is on the very first answer to a key", async () => {
 describe("a model", () => {
   it("one model is the same object as in the list", async () => {
     const one = async () => (await client.api.get(`/v1/models/${MODEL}`)).body;
-    const read = async () => ({ before: await one(), list: (await client.api.get("/v1/models")).body, after: await one() });
+    const read = async () => ({
+      before: await one(),
+      list: (await client.api.get("/v1/models")).body,
+      after: await one(),
+    });
     // A probe between two reads can change the median latency.
     const { before, list } = await eventually(read, ({ before, after }) => isDeepStrictEqual(before, after));
     expect(list.data.find(({ id }: { id: string }) => id === MODEL)).toEqual(before);
