@@ -174,6 +174,12 @@ describe("a client at its own pages", () => {
     expect(await visitor.printedPages()).toBe(1);
   });
 
+  it("is told so where the address of a statement names no month", async () => {
+    await visitor.go("/statement?month=x");
+    await visitor.page.getByRole("heading", { name: "Statement", exact: true }).waitFor();
+    await visitor.page.getByRole("button", { name: "Try again" }).waitFor();
+  });
+
   it("is told on every page once a day's charges reach its alert, and no more without one", async () => {
     const { page } = visitor;
     await visitor.go("/settings");

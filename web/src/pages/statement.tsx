@@ -20,10 +20,10 @@ export function StatementPage() {
   const chosen = search.get("month") ?? "";
   const statement = useQuery(statementQuery(chosen));
   const { data } = statement;
-  const month = data?.month ?? chosen;
   return (
     <Page
-      title={month === "" ? "Statement" : `Statement of ${wordsOf(month)}`}
+      // The address can name anything; the answer names a month.
+      title={data === undefined ? "Statement" : `Statement of ${wordsOf(data.month)}`}
       about="Days of UTC. Each amount is of an event on the chain; opening and closing balance are the contract’s own."
       actions={
         data === undefined ? null : (
