@@ -5,11 +5,16 @@ import { escapeHtml, type Page, type Section, shell } from "./pages.ts";
 /** What can be found: a section, or what stands below one of its headings. */
 type Entry = { id: string; page: string; title: string; text: string };
 
-/** Results of one search, and characters of a question that count. */
+/** Results of one search, and characters and different words of a question that count: each word is looked for in the whole index. */
 const SHOWN = 12;
 const MOST_ASKED = 100;
+const MOST_WORDS = 8;
+/** A shorter word is no beginning of a longer one: a single letter begins a tenth of all words. */
+const SHORTEST_PREFIX = 2;
 /** Characters of an entry around the first word that was found. */
 const EXCERPT = 160;
+
+const wordsOf = MiniSearch.getDefault("tokenize") as (text: string) => string[];
 
 /** Answers a question with a page of results. */
 export function searchOf(pages: readonly Page[]): (asked: string) => string {
@@ -19,7 +24,8 @@ export function searchOf(pages: readonly Page[]): (asked: string) => string {
     storeFields: ["page", "title", "text"],
     searchOptions: {
       boost: { title: 4 },
-      prefix: true,
+      tokenize: (text) => [...new Set(wordsOf(text))].slice(0, MOST_WORDS),
+      prefix: (term) => term.length >= SHORTEST_PREFIX,
       fuzzy: (term) => (term.length > 4 ? 0.2 : false),
       combineWith: "AND",
     },
