@@ -17,14 +17,14 @@ export type Outcome = {
   status: number | null;
   /** Value of `Service-Signature` that was sent. */
   signature: string;
-  /** The answer's headers, a line each, and the first bytes of its body, as text that PostgreSQL can hold. */
+  /** The first bytes of the answer's headers, a line each, and of its body, as text that PostgreSQL can hold. */
   responseHeaders: string | null;
   response: string | null;
   error: string | null;
 };
 
 const RESPONSE_BYTES = 1_024;
-const HEADER_CHARACTERS = 2_048;
+const HEADER_BYTES = 1_024;
 /** An answer is its status; its body gets this long to come. */
 const BODY_MS = 2_000;
 const TIMED_OUT = new Error("the endpoint did not answer in time");
@@ -73,7 +73,7 @@ export async function attempt(message: Message, http: GuardedClient, stop: Abort
 /** Names and values in turn, as Node has them. */
 function headerLines(raw: readonly string[]): string {
   const lines = raw.flatMap((name, nth) => (nth % 2 === 0 ? `${name}: ${raw[nth + 1]}` : []));
-  return lines.join("\n").slice(0, HEADER_CHARACTERS);
+  return Buffer.from(lines.join("\n")).subarray(0, HEADER_BYTES).toString("utf8");
 }
 
 /** The beginning of a body. A short one is read to its end, so that its connection can be used again. */

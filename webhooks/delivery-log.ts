@@ -115,7 +115,7 @@ export async function listDeliveries(
 
 /**
  * One delivery with the body that is sent and a page of its attempts: the newest, oldest first. `has_more`: ask again with `before` = the first
- * number. The log keeps the newest hundred attempts. @throws ApiError `webhook_not_found`
+ * number. The log keeps the newest forty attempts. @throws ApiError `webhook_not_found`
  */
 export async function getDelivery(context: WebhookContext, wallet: string, id: string, { before }: AttemptsQuery = {}) {
   const { pool } = context;

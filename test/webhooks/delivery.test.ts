@@ -178,7 +178,7 @@ it("an attempt that failed is told of in the log as it was", async () => {
       "long",
       receiver.url(
         "/long",
-        (response) => void response.writeHead(400, { "x-long": "y".repeat(8_000) }).end("x".repeat(100_000)),
+        (response) => void response.writeHead(400, { "x-long": "\u00ff".repeat(8_000) }).end("x".repeat(100_000)),
       ),
       400,
       "answered 400",
@@ -206,7 +206,8 @@ it("an attempt that failed is told of in the log as it was", async () => {
       },
     ]);
     if (name === "redirecting") expect(attempt_log[0]?.response_headers).toMatch(/^location: \S+\/target$/m);
-    if (name === "long") expect(attempt_log[0]?.response_headers?.length).toBeLessThanOrEqual(2_048);
+    // A character that was cut is three bytes.
+    if (name === "long") expect(Buffer.byteLength(String(attempt_log[0]?.response_headers))).toBeLessThanOrEqual(1_026);
     if (name === "long") expect(attempt_log[0]?.response).toBe("x".repeat(1_024));
     if (name === "nul") expect(attempt_log[0]?.response).toBe("a\ufffdb");
     await client.api.request("DELETE", `/v1/webhooks/${webhook.id}`);
@@ -215,7 +216,7 @@ it("an attempt that failed is told of in the log as it was", async () => {
   resetting.server.close();
 });
 
-it("replays keep a delivery's log at a hundred attempts, read in pages", async () => {
+it("replays keep a delivery's log at forty attempts, read in pages", async () => {
   const webhook = await client.webhook(receiver.url("/replayed", answer(200, "\u0001".repeat(2_000))), [
     "credit.topup",
   ]);
@@ -238,7 +239,7 @@ it("replays keep a delivery's log at a hundred attempts, read in pages", async (
     before = numbers[0];
     if (!page.has_more) break;
   }
-  expect(numbers).toEqual(Array.from({ length: 100 }, (_, n) => 402 + n));
+  expect(numbers).toEqual(Array.from({ length: 40 }, (_, n) => 462 + n));
   await client.api.request("DELETE", `/v1/webhooks/${webhook.id}`);
 });
 
