@@ -18,14 +18,20 @@ type StoredAnswer = {
   signed: { completion: Completion; signature: Hex };
 };
 
-/** Characters a second that are read of one wallet's answers. A usual answer takes a millisecond of this, one of eight megabytes two seconds. */
+/**
+ * Characters a second that are read of one wallet's answers, and of all wallets' long ones together. A usual answer takes a millisecond of this, one
+ * of eight megabytes two seconds.
+ */
 const RATE = 4 * 1024 * 1024;
+/** Bytes of an answer from which on it is long. */
+const LONG = 16 * 1024;
 /** Reads of one wallet that wait for each other. */
 const MOST_WAITING = 100;
 
 /**
  * Reads one answer of a wallet at a time, at a pace by its length: to decrypt a long one and to write it as JSON takes the event loop's time from
- * everybody else, and a wallet that paid for it once can ask for it without an end.
+ * everybody else, and a wallet that paid for it once can ask for it without an end. Long answers of different wallets wait for each other, too: a
+ * wallet costs nothing to make, and its deposit can be withdrawn.
  */
 export class KeptAnswers {
   readonly #store: Pick<JobStore, "output">;
@@ -33,6 +39,8 @@ export class KeptAnswers {
   readonly #rate: number;
   /** By wallet: how many wait, and the end of the last one's turn. */
   readonly #lines = new Map<string, { waiting: number; over: Promise<void> }>();
+  /** The end of the last turn of a long answer. */
+  #longOver: Promise<void> = Promise.resolve();
 
   constructor(store: Pick<JobStore, "output">, cipher: Pick<Cipher, "decrypt">, rate = RATE) {
     this.#store = store;
@@ -53,7 +61,7 @@ export class KeptAnswers {
     }
     this.#lines.set(wallet, line);
     line.waiting += 1;
-    const turn = line.over.then(() => (reader.destroyed ? null : this.#readNow(job)));
+    const turn = line.over.then(() => (isLong(job) ? this.#readLong(job, reader) : this.#readFor(job, reader)));
     line.over = turn
       .then(
         (answer) => this.#rest(answer),
@@ -72,6 +80,20 @@ export class KeptAnswers {
     if (ms >= 1) await sleep(ms);
   }
 
+  /** A wallet has one of them in this line at a time, so wallets take turns. */
+  async #readLong(job: StoredJob, reader: { readonly destroyed: boolean }): Promise<StoredAnswer | null> {
+    const answer = this.#longOver.then(() => this.#readFor(job, reader));
+    this.#longOver = answer.then(
+      (found) => this.#rest(found),
+      () => {}, // its reader hears of it
+    );
+    return await answer;
+  }
+
+  async #readFor(job: StoredJob, reader: { readonly destroyed: boolean }): Promise<StoredAnswer | null> {
+    return reader.destroyed ? null : await this.#readNow(job);
+  }
+
   async #readNow(job: StoredJob): Promise<StoredAnswer | null> {
     const signed = job.completion;
     const encrypted = signed === null ? null : await this.#store.output(job.jobId);
@@ -85,3 +107,6 @@ export class KeptAnswers {
     };
   }
 }
+
+/** By what its worker signed, which is the length of the text. */
+const isLong = ({ completion }: StoredJob): boolean => (completion?.completion.textBytes ?? 0) > LONG;

@@ -23,13 +23,13 @@ beforeEach(() => {
 });
 afterEach(() => void vi.useRealTimers());
 
-const jobOf = (wallet: string) =>
+const jobOf = (wallet: string, textBytes = 500) =>
   ({
     jobId: newJobId(),
     wallet,
     worker: wallet,
     countedTokens: 1,
-    completion: { completion: { promptTokens: 1 }, signature: "0x", finish_reason: "stop" },
+    completion: { completion: { promptTokens: 1, textBytes }, signature: "0x", finish_reason: "stop" },
   }) as unknown as StoredJob;
 
 it("one wallet's are read one after the other, as fast as their length allows; another wallet's at once", async () => {
@@ -45,6 +45,23 @@ it("one wallet's are read one after the other, as fast as their length allows; a
   expect(read).toEqual(["a1 500", "b1 500", "a2 500"]);
   await vi.advanceTimersByTimeAsync(500);
   expect(read).toHaveLength(4);
+});
+
+it("long ones of all wallets are read one after the other, in turns; short ones do not wait for them", async () => {
+  const read: string[] = [];
+  const long = { a1: A, a2: A, b1: B };
+  for (const [name, wallet] of Object.entries(long)) {
+    void kept.read(jobOf(wallet, 16 * 1024 + 1), READER).then(() => read.push(name));
+  }
+  await vi.advanceTimersByTimeAsync(0);
+  expect(read).toEqual(["a1"]);
+  expect(await kept.read(jobOf(`0x${"c".repeat(40)}`, 16 * 1024), READER)).not.toBeNull();
+  await vi.advanceTimersByTimeAsync(499);
+  expect(read).toEqual(["a1"]);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(read).toEqual(["a1", "b1"]);
+  await vi.advanceTimersByTimeAsync(500);
+  expect(read).toEqual(["a1", "b1", "a2"]);
 });
 
 it("short ones do not wait", async () => {
@@ -75,6 +92,7 @@ it("beyond a hundred that wait, a read is refused, and others go on", async () =
 
 it("goes on after one that could not be read", async () => {
   const broken = new KeptAnswers({ output: () => Promise.reject(new Error("away")) }, { decrypt: () => "" });
-  await expect(broken.read(jobOf(A), READER)).rejects.toThrow("away");
-  await expect(broken.read(jobOf(A), READER)).rejects.toThrow("away");
+  for (const textBytes of [500, 500, 100_000, 100_000]) {
+    await expect(broken.read(jobOf(A, textBytes), READER)).rejects.toThrow("away");
+  }
 });
