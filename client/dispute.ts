@@ -83,7 +83,9 @@ export async function openDispute(context: DisputeContext, story: JobStory, hash
   const subject = story.settled ?? story.proven;
   const completion = signedCompletion((subject as NonNullable<typeof subject>).args);
   const { r, vs } = story.settled?.args ?? { r: zeroHash, vs: zeroHash };
-  const tx = await sendDispute(context, { hash, completion, byWorker: { r, vs }, maxBond: subject?.args.credits ?? 0 });
+  // A proven job can still be settled for more than its proof says, and the bond rises with the charge. The lock bounds both.
+  const maxBond = story.locked.args.credits;
+  const tx = await sendDispute(context, { hash, completion, byWorker: { r, vs }, maxBond });
   if (tx.hash !== null)
     tell(
       "done",

@@ -25,7 +25,15 @@ import {
 } from "../support/disputes.ts";
 import { expectRevert, expectTokens } from "../support/expect.ts";
 import { freshWorld, freshWorldWithoutReserve } from "../support/fresh.ts";
-import { type Job, lockJob, PROOF_HASH, provenJob, sendComplete, signedCompletion } from "../support/jobs.ts";
+import {
+  type Job,
+  LOCK_CREDITS,
+  lockJob,
+  PROOF_HASH,
+  provenJob,
+  sendComplete,
+  signedCompletion,
+} from "../support/jobs.ts";
 import { NO_SIGNATURE, signDisputeRequest } from "../support/sign.ts";
 import { buyCredits, CHAIN_ID, CLIENT_CREDITS, provide, type World } from "../support/world.ts";
 
@@ -366,6 +374,19 @@ describe("The bond of a dispute by key", () => {
     });
   }
 
+  it("can rise until the operator has settled a proven job; the lock is enough", async () => {
+    const world = await freshKeyedWorld();
+    const completion = { completionTokens: 2_000, reasoningTokens: 2_000 };
+    const job = await provenJob(world, completion);
+    const proven = Number((await world.escrow.proofOf(job.id)).credits);
+    // The operator sees the request, and settles first: content and reasoning cost more than the content alone.
+    await sendComplete(world, job, { ...completion, countedTokens: 4_000 });
+    const refused = sendDisputeByKey(world, job, { completion, maxBond: proven });
+    await expectRevert(refused, "Dispute_BondAboveLimit", job.id, LOCK_CREDITS, proven);
+    await sendDisputeByKey(world, job, { completion, maxBond: LOCK_CREDITS });
+    expect((await world.escrow.disputeOf(job.id)).bond).to.equal(LOCK_CREDITS);
+  });
+
   it("is at most what was signed, and the charge at most", async () => {
     const world = await freshKeyedWorld();
     const job = await settledJob(world);
@@ -389,6 +410,17 @@ describe("Disputes open by key", () => {
     await sendRuling(world, first, Ruling.GatewayAtFault);
     await sendDisputeByKey(world, third);
     expect(await openOf(world)).to.equal(2);
+  });
+
+  it("do not bound how many it joins: nine disputes of proven jobs, with none allowed", async () => {
+    const { world, escrow, client } = await freshWorld();
+    await nameDisputeKey(world, DISPUTE_KEY.address, 0);
+    for (let i = 0; i < 9; i++) {
+      const job = await provenJob(world);
+      await sendDispute(world, job);
+      await sendDisputeByKey(world, job);
+    }
+    expect([await openOf(world), (await escrow.accountOf(client.address)).openDisputes]).to.deep.equal([0, 0n]);
   });
 
   it("can always join, also with none allowed", async () => {
