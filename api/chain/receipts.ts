@@ -26,14 +26,14 @@ export async function findReceipts(
   given: RawReceipt | null,
 ): Promise<{ receipts: (PlacedReceipt | null)[]; newest: number }> {
   const asked = given === null ? hashes : [];
-  const answers = await rpc.answers(
+  const [head, ...answers] = (await rpc.answers(
     [
-      ...asked.map((hash) => ({ method: "eth_getTransactionReceipt", params: [hash] })),
+      // First, as nodes answer in this order: a block that comes meanwhile must not look as if it lacked what was promised for it.
       { method: "eth_getBlockByNumber", params: ["latest", false] },
+      ...asked.map((hash) => ({ method: "eth_getTransactionReceipt", params: [hash] })),
     ],
     READ_MS,
-  );
-  const head = answers.pop() as Answer;
+  )) as [Answer, ...Answer[]];
   if ("error" in head) throw head.error;
   const newest = head.result as Block;
   const found =

@@ -58,3 +58,16 @@ it("a receipt that the node has sent is not asked for again", async () => {
   expect(receipts).toEqual([null, { receipt: given, isMined: true, blockTime: 200 }]);
   expect(asked).toEqual(["eth_getBlockByNumber"]);
 });
+
+it("a block that comes between the two reads does not lack what was promised for it", async () => {
+  let height = 100;
+  const answer = ({ method }: Call) => {
+    const result =
+      method === "eth_getTransactionReceipt" ? receiptAt(101, height > 100 ? hashOf(101) : zeroHash) : block(height);
+    height = 101;
+    return { result };
+  };
+  const rpc = { answers: async (calls: Call[]) => calls.map(answer) } as unknown as Rpc;
+  const { receipts, newest } = await findReceipts(rpc, [HASH], null);
+  expect([receipts[0]?.isMined, newest]).toEqual([false, 100]);
+});
