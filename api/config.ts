@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { isAddress, isHex } from "viem";
 import { z } from "zod";
 import { DEV_CHAIN_ID, type Deployment, parseDeployment } from "../protocol/deployment.ts";
-import { LOCK_SEEN } from "../shared/exposure-limit.ts";
+import { LOCK_SEEN } from "../shared/preconfirmation-limit.ts";
 import { count, databaseUrl, list, nodeUrl, nodeUrls, port, readSettings } from "../shared/settings.ts";
 import { type EndpointPolicy, parseNetworks } from "./outbound/address.ts";
 

@@ -7,7 +7,7 @@ import { NO_JOB, QUEUED_SHARE } from "../protocol/dispatch.ts";
 import { inferenceEscrowAbi } from "../protocol/generated/abi.ts";
 import { ChainStatus } from "../protocol/job-status.ts";
 import { Cipher } from "../shared/cipher.ts";
-import { exposureLimit } from "../shared/exposure-limit.ts";
+import { preconfirmationLimit } from "../shared/preconfirmation-limit.ts";
 import { repeat } from "../shared/repeat.ts";
 import { signingAccount } from "../shared/secp256k1.ts";
 import { eraseOldSecrets, pruneLog } from "../webhooks/delivery-log.ts";
@@ -222,7 +222,7 @@ export async function startGateway(
       return !([ChainStatus.None, ChainStatus.Locked, ChainStatus.Acknowledged] as number[]).includes(status);
     },
     pipeline,
-    promises: exposureLimit(config.LOCK_SEEN, config.PRECONFIRMED_JOB_CREDITS, config.PRECONFIRMED_CREDITS),
+    promises: preconfirmationLimit(config.LOCK_SEEN, config.PRECONFIRMED_JOB_CREDITS, config.PRECONFIRMED_CREDITS),
     balances,
     workers,
     queue,

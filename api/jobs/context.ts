@@ -3,8 +3,8 @@ import type { Address, Hex } from "viem";
 import { OUTPUT_ACCESS_SECONDS, type OutputRequest, outputAccessTypes } from "../../protocol/dispatch.ts";
 import { type Assignment, escrowDomain } from "../../protocol/messages.ts";
 import type { Cipher } from "../../shared/cipher.ts";
-import type { ExposureLimit } from "../../shared/exposure-limit.ts";
 import { jobDigests } from "../../shared/keccak.ts";
+import type { PreconfirmationLimit } from "../../shared/preconfirmation-limit.ts";
 import type { SigningAccount } from "../../shared/secp256k1.ts";
 import type { Balances } from "../chain/balances.ts";
 import type { Operator } from "../chain/operator.ts";
@@ -34,7 +34,7 @@ export type JobContext = {
   isClosedToWorkers: (jobId: Hex) => Promise<boolean>;
   pipeline: Pipeline;
   /** Jobs that run on a promise of their lock. */
-  promises: ExposureLimit;
+  promises: PreconfirmationLimit;
   balances: Balances;
   workers: WorkerPool;
   /** Where requests wait for a place at a worker. */

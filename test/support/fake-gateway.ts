@@ -10,7 +10,7 @@ import { JobEnding } from "../../api/jobs/job-ending.ts";
 import type { Refusal } from "../../api/jobs/next-step.ts";
 import type { RowUpdater } from "../../api/jobs/row-updater.ts";
 import type { Place } from "../../api/jobs/worker-pool.ts";
-import { exposureLimit } from "../../shared/exposure-limit.ts";
+import { preconfirmationLimit } from "../../shared/preconfirmation-limit.ts";
 import { signingAccount } from "../../shared/secp256k1.ts";
 
 export const ESCROW: Hex = `0x${"e5".repeat(20)}`;
@@ -84,7 +84,7 @@ export function fakeGateway({
     head: { time, block: { timestamp: time }, silentMs: 0, refresh: async () => {} },
     isClosedToWorkers: async () => false,
     pipeline: { congested: false, submit },
-    promises: exposureLimit("latest", 0, 0),
+    promises: preconfirmationLimit("latest", 0, 0),
     balances: { expectReturn: () => {}, dropReturn: () => {} },
     queue: {
       enter: async () => PLACE_GONE,

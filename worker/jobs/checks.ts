@@ -12,7 +12,7 @@ import {
 import { ChainStatus } from "../../protocol/job-status.ts";
 import type { Assignment } from "../../protocol/messages.ts";
 import { quote } from "../../protocol/pricing.ts";
-import { type ExposureLimit, exposureLimit } from "../../shared/exposure-limit.ts";
+import { type PreconfirmationLimit, preconfirmationLimit } from "../../shared/preconfirmation-limit.ts";
 import type { ChainJob, ChainReader, OfferedJob, Sighting, Signer } from "../chain.ts";
 import type { Config } from "../config.ts";
 import type { Identity } from "../keys.ts";
@@ -44,14 +44,14 @@ export class AssignmentChecks {
   readonly #identity: Identity;
   readonly #reader: ChainReader;
   readonly #settings: CheckSettings;
-  readonly #promises: ExposureLimit;
+  readonly #promises: PreconfirmationLimit;
 
   constructor(identity: Identity, reader: ChainReader, settings: CheckSettings) {
     this.#identity = identity;
     this.#reader = reader;
     this.#settings = settings;
     const { lockSeen, preconfirmedJobCredits, preconfirmedCredits } = settings;
-    this.#promises = exposureLimit(lockSeen, preconfirmedJobCredits, preconfirmedCredits);
+    this.#promises = preconfirmationLimit(lockSeen, preconfirmedJobCredits, preconfirmedCredits);
   }
 
   /** The gateway that signed an assignment for this worker, which may have left office. A known key costs no chain call. */

@@ -7,7 +7,7 @@ import type { JobContext } from "../../../../api/jobs/context.ts";
 import { type DispatchEvents, WorkerFailure } from "../../../../api/jobs/worker-client.ts";
 import { type Dispatch, RefusalCode } from "../../../../protocol/dispatch.ts";
 import { newJobId } from "../../../../protocol/job-id.ts";
-import { ExposureLimit } from "../../../../shared/exposure-limit.ts";
+import { PreconfirmationLimit } from "../../../../shared/preconfirmation-limit.ts";
 import { fakeGateway, minedAt, TIMES } from "../../../support/fake-gateway.ts";
 import { runJob, signingWorker } from "../../support/jobs.ts";
 
@@ -20,11 +20,11 @@ const worker = signingWorker();
 let sent: string[];
 let reports: string[];
 let closed: object[];
-let promises: ExposureLimit;
+let promises: PreconfirmationLimit;
 let lock: { promised: PromiseWithResolvers<unknown>; mined: PromiseWithResolvers<unknown> };
 beforeEach(() => {
   [sent, reports, closed] = [[], [], []];
-  promises = new ExposureLimit({ each: CREDITS, all: CREDITS });
+  promises = new PreconfirmationLimit({ each: CREDITS, all: CREDITS });
   lock = { promised: Promise.withResolvers(), mined: Promise.withResolvers() };
 });
 
@@ -75,7 +75,7 @@ it("the first token comes with the promise, and the settlement with the block", 
 });
 
 it("without room in the operator's limit the job waits for its block", async () => {
-  promises = new ExposureLimit({ each: CREDITS, all: CREDITS - 1 });
+  promises = new PreconfirmationLimit({ each: CREDITS, all: CREDITS - 1 });
   const job = run(answer);
   let isLocked = false;
   void job.locked.then(() => {

@@ -1,5 +1,5 @@
 /** Credits of jobs that run on a sequencer's promise of their lock. If a promise is broken, nobody pays for the job's answer. */
-export class ExposureLimit {
+export class PreconfirmationLimit {
   readonly #each: number;
   readonly #all: number;
   #taken = 0;
@@ -31,5 +31,8 @@ export class ExposureLimit {
 export const LOCK_SEEN = ["latest", "preconfirmed"] as const;
 
 /** The limit that the settings of a gateway or a worker ask for. */
-export const exposureLimit = (lockSeen: (typeof LOCK_SEEN)[number], each: number, all: number): ExposureLimit =>
-  new ExposureLimit(lockSeen === "latest" ? { each: 0, all: 0 } : { each, all });
+export const preconfirmationLimit = (
+  lockSeen: (typeof LOCK_SEEN)[number],
+  each: number,
+  all: number,
+): PreconfirmationLimit => new PreconfirmationLimit(lockSeen === "latest" ? { each: 0, all: 0 } : { each, all });

@@ -1,15 +1,15 @@
 import { expect, it } from "vitest";
-import { ExposureLimit, exposureLimit } from "../../../shared/exposure-limit.ts";
+import { PreconfirmationLimit, preconfirmationLimit } from "../../../shared/preconfirmation-limit.ts";
 
 it.each([
   [100, true],
   [101, false],
 ])("a job of %i credits has room: %s", (credits, hasRoom) => {
-  expect(new ExposureLimit({ each: 100, all: 1_000 }).take(credits) !== null).toBe(hasRoom);
+  expect(new PreconfirmationLimit({ each: 100, all: 1_000 }).take(credits) !== null).toBe(hasRoom);
 });
 
 it("all jobs together have no more than the limit, and what is given back counts once", () => {
-  const limit = new ExposureLimit({ each: 100, all: 250 });
+  const limit = new PreconfirmationLimit({ each: 100, all: 250 });
   const giveBack = limit.take(100) as () => void;
   expect(limit.take(100)).not.toBeNull();
   expect(limit.take(51)).toBeNull();
@@ -21,8 +21,8 @@ it("all jobs together have no more than the limit, and what is given back counts
 });
 
 it("a setting of `latest` leaves no room for any job", () => {
-  const limit = exposureLimit("latest", 100, 1_000);
+  const limit = preconfirmationLimit("latest", 100, 1_000);
   expect(limit.isClosed).toBe(true);
   expect(limit.take(0)).toBeNull();
-  expect(exposureLimit("preconfirmed", 100, 1_000).take(100)).not.toBeNull();
+  expect(preconfirmationLimit("preconfirmed", 100, 1_000).take(100)).not.toBeNull();
 });
