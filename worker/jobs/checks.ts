@@ -120,9 +120,9 @@ export class AssignmentChecks {
         block = seen.block;
       } catch (error) {
         if (error instanceof Refusal) throw error;
-        // The node does not answer: it is asked again.
-        await setTimeout(LOOK_MS, undefined, { signal });
       }
+      // The node does not answer, or answers from an older block than another node of its address has shown: it is asked again.
+      await setTimeout(LOOK_MS, undefined, { signal });
     }
   }
 
