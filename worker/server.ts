@@ -93,9 +93,9 @@ export function createServer({ runner, health, log }: Parts): Express {
     });
   });
 
-  const tell = refusalLog(log);
+  const logRefusal = refusalLog(log);
   const onError: ErrorRequestHandler = (error: unknown, req, res, _next) =>
-    answerError(error, req.path, res, { log, tell });
+    answerError(error, req.path, res, { log, logRefusal });
   app.use(onError);
   return app;
 }
@@ -130,39 +130,40 @@ export function listen(app: Express, { port, host }: Pick<Config, "port" | "host
   });
 }
 
-/** What anybody can bring about who finds the port. */
-const ANYBODYS: ReadonlySet<string> = new Set([
+/** Refusals that a stranger who finds the port can cause. */
+const CAUSED_BY_STRANGERS: ReadonlySet<string> = new Set([
   RefusalCode.NotAssigned,
   RefusalCode.BadRequest,
   RefusalCode.ChainUnavailable,
+  RefusalCode.Draining,
 ]);
 const REFUSALS_MS = 1_000;
 
-type RefusalLog = (path: string, refusal: Refusal) => void;
+type LogRefusal = (path: string, refusal: Refusal) => void;
 
-/** Logs refusals; of those that anybody can bring about one a second, with how many were left out (`untold`): strangers must not fill the disk. */
-function refusalLog(log: Logger): RefusalLog {
-  let toldAt = Number.NEGATIVE_INFINITY;
-  let untold = 0;
+/** Logs refusals. Strangers must not fill the disk: of those that they can cause one a second is logged, with how many were not (`unlogged`). */
+function refusalLog(log: Logger): LogRefusal {
+  let loggedAt = Number.NEGATIVE_INFINITY;
+  let unlogged = 0;
   return (path, refusal) => {
-    const isAnybodys = ANYBODYS.has(refusal.code);
-    if (isAnybodys && performance.now() - toldAt < REFUSALS_MS) {
-      untold += 1;
+    const isBounded = CAUSED_BY_STRANGERS.has(refusal.code);
+    if (isBounded && performance.now() - loggedAt < REFUSALS_MS) {
+      unlogged += 1;
       return;
     }
-    log.info({ path, code: refusal.code, err: refusal, ...(isAnybodys && untold > 0 && { untold }) }, "refused");
-    if (isAnybodys) [toldAt, untold] = [performance.now(), 0];
+    log.info({ path, code: refusal.code, err: refusal, ...(isBounded && unlogged > 0 && { unlogged }) }, "refused");
+    if (isBounded) [loggedAt, unlogged] = [performance.now(), 0];
   };
 }
 
-type ErrorLog = { log: Logger; tell: RefusalLog };
+type ErrorLog = { log: Logger; logRefusal: LogRefusal };
 
-function answerError(error: unknown, path: string, res: Response, { log, tell }: ErrorLog): void {
+function answerError(error: unknown, path: string, res: Response, { log, logRefusal }: ErrorLog): void {
   if (res.headersSent) {
     log.error({ path, err: error }, "failed after the answer had begun");
     res.destroy();
   } else if (error instanceof Refusal) {
-    tell(path, error);
+    logRefusal(path, error);
     error.send(res);
   } else if (error instanceof BodyRefused) {
     const isFull = error.fault === "no_room";

@@ -10,10 +10,10 @@ beforeEach(() => void vi.useFakeTimers({ toFake: ["performance"] }));
 afterEach(() => void vi.useRealTimers());
 
 /** A worker, and what it logs. */
-async function listen() {
-  const lines: { code: string; untold?: number }[] = [];
+async function listen(isDraining = false) {
+  const lines: { code: string; unlogged?: number }[] = [];
   const log = pino({}, { write: (line) => void lines.push(JSON.parse(line)) });
-  const server = createHttpServer(createServer({ runner: { isDraining: false }, log, health: () => ({}) } as never));
+  const server = createHttpServer(createServer({ runner: { isDraining }, log, health: () => ({}) } as never));
   onTestFinished(() => void server.close());
   await once(server.listen(0, "127.0.0.1"), "listening");
   const { port } = server.address() as AddressInfo;
@@ -22,11 +22,17 @@ async function listen() {
   return { ask, lines };
 }
 
-it("one line a second, with the number of those that are not told", async () => {
+it("one line a second, with the number of those that are not logged", async () => {
   const { ask, lines } = await listen();
   for (let n = 0; n < 20; n++) expect(await ask("/jobs")).toBe(400);
   expect(lines).toMatchObject([{ code: "bad_request", msg: "refused" }]);
   vi.advanceTimersByTime(1_000);
   await ask("/jobs/output", "no JSON");
-  expect(lines.map(({ untold }) => untold)).toEqual([undefined, 19]);
+  expect(lines.map(({ unlogged }) => unlogged)).toEqual([undefined, 19]);
+});
+
+it("a worker that stops logs no more of them", async () => {
+  const { ask, lines } = await listen(true);
+  for (let n = 0; n < 20; n++) expect(await ask("/jobs")).toBe(503);
+  expect(lines).toMatchObject([{ code: "draining", msg: "refused" }]);
 });
