@@ -18,6 +18,9 @@ type StoredAnswer = {
   signed: { completion: Completion; signature: Hex };
 };
 
+/** The connection of a client that reads an answer. `destroyed`: it has left. */
+type Connection = { readonly destroyed: boolean };
+
 /**
  * Characters a second that are read of one wallet's answers, and of all wallets' long ones together. A usual answer takes a millisecond of this, one
  * of eight megabytes two seconds.
@@ -52,7 +55,7 @@ export class KeptAnswers {
    * The kept answer of a job; null if it has none, or its time is over, or its reader has left before its turn. Rejects with `rate_limited` where
    * too many reads of the wallet wait.
    */
-  async read(job: StoredJob, reader: { readonly destroyed: boolean }): Promise<StoredAnswer | null> {
+  async read(job: StoredJob, reader: Connection): Promise<StoredAnswer | null> {
     const { wallet } = job;
     const line = this.#lines.get(wallet) ?? { waiting: 0, over: Promise.resolve() };
     if (line.waiting >= MOST_WAITING) {
@@ -61,7 +64,7 @@ export class KeptAnswers {
     }
     this.#lines.set(wallet, line);
     line.waiting += 1;
-    const turn = line.over.then(() => (isLong(job) ? this.#readLong(job, reader) : this.#readFor(job, reader)));
+    const turn = line.over.then(() => (isLong(job) ? this.#readLong(job, reader) : this.#readNow(job, reader)));
     line.over = turn
       .then(
         (answer) => this.#rest(answer),
@@ -81,8 +84,8 @@ export class KeptAnswers {
   }
 
   /** A wallet has one of them in this line at a time, so wallets take turns. */
-  async #readLong(job: StoredJob, reader: { readonly destroyed: boolean }): Promise<StoredAnswer | null> {
-    const answer = this.#longOver.then(() => this.#readFor(job, reader));
+  async #readLong(job: StoredJob, reader: Connection): Promise<StoredAnswer | null> {
+    const answer = this.#longOver.then(() => this.#readNow(job, reader));
     this.#longOver = answer.then(
       (found) => this.#rest(found),
       () => {}, // its reader hears of it
@@ -90,11 +93,8 @@ export class KeptAnswers {
     return await answer;
   }
 
-  async #readFor(job: StoredJob, reader: { readonly destroyed: boolean }): Promise<StoredAnswer | null> {
-    return reader.destroyed ? null : await this.#readNow(job);
-  }
-
-  async #readNow(job: StoredJob): Promise<StoredAnswer | null> {
+  async #readNow(job: StoredJob, reader: Connection): Promise<StoredAnswer | null> {
+    if (reader.destroyed) return null;
     const signed = job.completion;
     const encrypted = signed === null ? null : await this.#store.output(job.jobId);
     if (signed === null || encrypted === null || job.worker === null || job.countedTokens === null) return null;
