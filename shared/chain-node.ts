@@ -13,6 +13,7 @@ import {
   RpcLimited,
   RpcTooLong,
   RpcUnreachable,
+  unwrap,
 } from "./json-rpc.ts";
 import { nodeHost } from "./node-url.ts";
 
@@ -169,11 +170,7 @@ export class ChainNode {
    * error of the first call that has one.
    */
   async batch<T extends readonly unknown[]>(calls: readonly Call[], timeoutMs = 10_000): Promise<T> {
-    const answers = await this.answers(calls, timeoutMs);
-    return answers.map((answer) => {
-      if ("error" in answer) throw answer.error;
-      return answer.result;
-    }) as unknown as T;
+    return (await this.answers(calls, timeoutMs)).map(unwrap) as unknown as T;
   }
 
   /** The same, with what the node says to each call. */

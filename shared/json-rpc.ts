@@ -54,6 +54,12 @@ type Reply = { id?: number | string; result?: unknown; error?: { code: number; m
 /** The answer to one call of a batch. */
 export type Answer = { result: unknown } | { error: RpcError };
 
+/** The result of a call. Throws the error that is its answer. */
+export function unwrap(answer: Answer): unknown {
+  if ("error" in answer) throw answer.error;
+  return answer.result;
+}
+
 /** HTTP statuses of a node, or of what stands before it, that cannot serve now. */
 const OVERLOADED: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 const TOO_LARGE = 413;

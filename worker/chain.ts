@@ -22,7 +22,7 @@ import { inferenceEscrowAbi, modelCatalogAbi, workerRegistryAbi } from "../proto
 import { ChainStatus } from "../protocol/job-status.ts";
 import { decodePayee } from "../protocol/words.ts";
 import { ChainNode, transportOf } from "../shared/chain-node.ts";
-import { RpcError } from "../shared/json-rpc.ts";
+import { RpcError, unwrap } from "../shared/json-rpc.ts";
 import { ReadLane } from "../shared/read-lane.ts";
 import type { Logger } from "./console.ts";
 
@@ -264,10 +264,8 @@ export class ChainReader {
       ],
       READ_MS,
     );
-    const [block, ...data] = answers.slice(0, answers.length - promised.length).map((answer) => {
-      if ("error" in answer) throw answer.error;
-      return answer.result;
-    }) as [Block, ...Hex[]];
+    const needed = answers.slice(0, answers.length - promised.length);
+    const [block, ...data] = needed.map(unwrap) as [Block, ...Hex[]];
     const number = BigInt(block.number);
     const blockTime = this.#see(number, Number(block.timestamp));
     const at = performance.now();

@@ -3,7 +3,7 @@
  * block give receipts of the block that is being built, without its hash or with another one (Base's Flashblocks, docs/decisions.md, 192).
  */
 import type { Hex } from "viem";
-import type { Answer } from "../../shared/json-rpc.ts";
+import { type Answer, unwrap } from "../../shared/json-rpc.ts";
 import type { RawReceipt, Rpc } from "./rpc.ts";
 
 const READ_MS = 5_000;
@@ -34,8 +34,7 @@ export async function findReceipts(
     ],
     READ_MS,
   )) as [Answer, ...Answer[]];
-  if ("error" in head) throw head.error;
-  const newest = head.result as Block;
+  const newest = unwrap(head) as Block;
   const found =
     given === null
       ? // Geth has an error for a transaction that it does not have, while it indexes.

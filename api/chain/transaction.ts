@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { Counter, Histogram } from "prom-client";
 import type { Hex, LocalAccount } from "viem";
+import { unwrap } from "../../shared/json-rpc.ts";
 import { hashOfTransaction } from "../../shared/keccak.ts";
 import type { Broadcaster } from "./broadcaster.ts";
 import { isSameUser, type NonceUser, userOfNonce } from "./nonce-user.ts";
@@ -347,10 +348,7 @@ async function look({ context, rpc }: Sending, { variants }: OutboxRow, log: Log
   type State = [Hex, Hex, { number: Hex; hash: Hex; baseFeePerGas?: Hex }];
   try {
     const answers = await rpc.answers(calls, READ_MS);
-    const [used, wei, newest] = answers.slice(0, -byHash.length).map((answer) => {
-      if ("error" in answer) throw answer.error;
-      return answer.result;
-    }) as State;
+    const [used, wei, newest] = answers.slice(0, -byHash.length).map(unwrap) as State;
     // Of a transaction that it does not know, a node that indexes has an error.
     const known = answers.slice(-byHash.length).map((answer) => ("error" in answer ? null : answer.result));
     return {
