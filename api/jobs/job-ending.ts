@@ -40,7 +40,7 @@ type Parts = {
   pipeline: Pick<Pipeline, "submit">;
   store: JobStore;
   rows: RowUpdater;
-  workers: Pick<WorkerPool, "withholds" | "released">;
+  workers: Pick<WorkerPool, "withholds" | "released" | "over">;
   balances: Pick<Balances, "expectReturn">;
   head: Pick<Head, "time" | "block">;
   times: JobTimes;
@@ -169,7 +169,7 @@ export class JobEnding {
   async #end(job: EndingJob, given: JobFacts, signed?: PromiseWithResolvers<Hex>): Promise<Ending> {
     const { head, times, rows, store, workers } = this.#parts;
     const { jobId, chain } = job;
-    if (isOver(chain.status)) workers.released(jobId);
+    if (isOver(chain.status)) workers.over(jobId);
     let facts = given;
     for (;;) {
       const now = head.time;
@@ -290,7 +290,7 @@ export class JobEnding {
     this.#note(jobId, { reason, why });
     const outcome = await this.#parts.pipeline.submit(failOperation(jobId, failureReason(reason))).mined;
     if (outcome.status === "mined") {
-      this.#parts.workers.released(jobId);
+      this.#parts.workers.over(jobId);
       await this.#parts.rows.written(jobId);
     } else this.#log(jobId).warn({ revert: outcome.revert.name }, "a job could not be failed on chain");
     return outcome;
@@ -326,7 +326,7 @@ export class JobEnding {
     for (let attempt = 1; attempt <= REFUND_TRIES; attempt++) {
       const outcome = await pipeline.submit(refundOperation(jobId)).mined;
       if (outcome.status === "mined") {
-        workers.released(jobId);
+        workers.over(jobId);
         await rows.written(jobId);
         return outcome;
       }

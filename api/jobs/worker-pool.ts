@@ -391,9 +391,14 @@ export class WorkerPool {
     this.report(worker, { code: "withheld", detail: "the proof is on chain, the answer was not delivered", jobId });
   }
 
-  /** The job is over, or its answer was handed out. */
+  /** The answer of a proven job was handed out. */
   released(jobId: Hex): void {
     this.#withheld.delete(jobId);
+  }
+
+  /** The chain shows the end of the job. */
+  over(jobId: Hex): void {
+    this.released(jobId);
     this.#parts.exposure.over(jobId);
   }
 

@@ -106,6 +106,7 @@ export function fakeGateway({
       test: async () => ({ model: "sound" }),
       withholds: () => {},
       released: () => {},
+      over: () => {},
       declares: () => false,
       ...workers,
     },

@@ -20,9 +20,11 @@ const now = Math.floor(Date.now() / 1000);
 
 let jobId: Hex;
 let withheld: string[];
+/** What the pool of workers is told of the job. */
+let ends: string[];
 beforeEach(() => {
   jobId = newJobId();
-  withheld = [];
+  [withheld, ends] = [[], []];
 });
 
 /** A gateway whose chain mines the lock, and refuses everything else because the job is in that state. */
@@ -44,6 +46,7 @@ function context(status: number, workers: typeof hosts): JobContext {
       registered: () => [],
       withholds: (worker: string) => void withheld.push(worker),
       released: () => {},
+      over: () => {},
     },
     client: {
       dispatch: async () => {
@@ -115,7 +118,13 @@ async function sweepProven({ age, delivers, retentionHours = 24 }: Swept) {
     outputRetentionHours: retentionHours,
     proven: async () => proven.completion,
     pipeline: { congested: false, submit },
-    workers: { ...base.workers, registered: () => [prover], declares: () => false },
+    workers: {
+      ...base.workers,
+      registered: () => [prover],
+      declares: () => false,
+      released: () => void ends.push("released"),
+      over: () => void ends.push("over"),
+    },
     client: {
       fetchOutput: async () => ({ text: delivers, acknowledgement, ...(delivers === "proven" ? proven : other) }),
     },
@@ -152,6 +161,11 @@ it("is settled if its answer is delivered while the contract takes it", async ()
   expect(await sweepProven({ age: 149, delivers: "proven" })).toEqual({ sent: ["complete"], written, disputed: [] });
   expect(await sweepProven({ age: 150, delivers: "proven" })).toEqual({ sent: [], written, disputed: [] });
   expect(withheld).toEqual([]);
+});
+
+it("that is delivered ends no job: what its worker has at risk stays there", async () => {
+  await sweepProven({ age: 150, delivers: "proven" });
+  expect(ends).toEqual(["released"]);
 });
 
 it("replaced by another answer is held against its worker, and disputed", async () => {
