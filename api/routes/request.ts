@@ -146,8 +146,8 @@ export function pathOf({ originalUrl }: Pick<Request, "originalUrl">): string {
 }
 
 /** Whom a request is from. Of an IPv6 address only what a client does not choose. */
-export function addressOf(request: Request): string {
-  return ipKeyGenerator(request.ip ?? "unknown", IPV6_CLIENT_BITS);
+export function addressOf({ ip = "unknown" }: Pick<Request, "ip">): string {
+  return ipKeyGenerator(ip, IPV6_CLIENT_BITS);
 }
 
 /** Whose share a request takes of what all share: its wallet's, or its address's where nobody has authenticated. */

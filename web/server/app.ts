@@ -126,9 +126,8 @@ function sessionRoutes({ sessions, newcomers, ...check }: SessionParts): Router 
 
   const signIn: RequestHandler = async (request, response) => {
     const signed = takeBody(request, (body) => validate(signInSchema, body));
-    const from = addressOf(request);
-    const wallet = await verifySignIn({ ...signed, from }, check);
-    await newcomers.admit(wallet, from);
+    const wallet = await verifySignIn({ ...signed, from: addressOf(request) }, check);
+    await newcomers.admit(wallet, request);
     const earlier = sessions.token(request);
     if (earlier !== null) await sessions.close(earlier);
     const { token, session } = await sessions.open(wallet);
