@@ -3,10 +3,10 @@ import { Argument, Option } from "@commander-js/extra-typings";
 import { type Address, keccak256, toBytes } from "viem";
 import { toApiJobId } from "../protocol/job-id.ts";
 import { usdgText } from "../protocol/money.ts";
+import { PROPOSAL_STATES } from "../protocol/proposal-states.ts";
 import { TIERS, tierName } from "../protocol/tiers.ts";
 import { readEvents } from "../scripts/deploy/contracts.ts";
 import { address, type Group, jobId, list, time, units, whole } from "./command.ts";
-import { PROPOSAL_STATES } from "./governor-errors.ts";
 import { type Call, call, iso, type Operator, OperatorError, type Output } from "./operator.ts";
 
 /** Prices of a model, in credits. */

@@ -1,16 +1,5 @@
 /** What the governor and its timelock refuse, in words: a voter can act on them, and on the names of errors hardly. */
-
-/** States of a proposal, by their number at the governor. */
-export const PROPOSAL_STATES = [
-  "pending",
-  "active",
-  "canceled",
-  "defeated",
-  "succeeded",
-  "queued",
-  "expired",
-  "executed",
-] as const;
+import { PROPOSAL_STATES } from "../protocol/proposal-states.ts";
 
 const SVC_UNITS = 10n ** 18n;
 const svc = (units: unknown): string => `${(BigInt(units as bigint) / SVC_UNITS).toLocaleString("en")} SVC`;

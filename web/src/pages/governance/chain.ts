@@ -22,11 +22,12 @@ import {
   protocolTreasuryAbi,
   serviceTokenAbi,
 } from "../../../../protocol/generated/abi.ts";
+import { PROPOSAL_STATES } from "../../../../protocol/proposal-states.ts";
 import { readerOf } from "../../../../shared/contract-reader.ts";
 import { LogReader } from "../../../../verify/chain.ts";
 import { app } from "../../data/app.ts";
 import { askNode } from "../../explorer/ask-node.ts";
-import { type Moment, type ProposalLife, STATES } from "./life.ts";
+import type { Moment, ProposalLife } from "./life.ts";
 
 /** Most blocks asked for in one question, and questions of one look. */
 const SPAN = 10_000n;
@@ -147,7 +148,16 @@ async function readProposals(
     const votes = { against, inFavour, abstain, quorum };
     const times = { snapshot, deadline, eta: Number(eta) };
     const life = { made, queued, executed, canceled };
-    return { id, proposer, description, actions, state: STATES[state] ?? "pending", ...times, ...votes, ...life };
+    return {
+      id,
+      proposer,
+      description,
+      actions,
+      state: PROPOSAL_STATES[state] ?? "pending",
+      ...times,
+      ...votes,
+      ...life,
+    };
   });
   return (await Promise.all(proposals)).toReversed();
 }

@@ -1,18 +1,6 @@
 /** The life of a proposal as steps with dates. Pure. */
 import type { Hex } from "viem";
-
-/** `ProposalState` of the governor, by its number. */
-export const STATES = [
-  "pending",
-  "active",
-  "canceled",
-  "defeated",
-  "succeeded",
-  "queued",
-  "expired",
-  "executed",
-] as const;
-export type ProposalState = (typeof STATES)[number];
+import type { ProposalState } from "../../../../protocol/proposal-states.ts";
 
 /** When something happened, Unix seconds, and in which transaction. */
 export type Moment = { at: number; tx: Hex };

@@ -1,6 +1,7 @@
 /** What the page of governance shows to everybody. */
 import type { ReactNode } from "react";
 import { toApiJobId } from "../../../../protocol/job-id.ts";
+import type { ProposalState } from "../../../../protocol/proposal-states.ts";
 import { useNow } from "../../ui/clock.ts";
 import { Button } from "../../ui/controls.tsx";
 import { momentOf, percent, units } from "../../ui/format.ts";
@@ -11,7 +12,7 @@ import { Table } from "../../ui/table.tsx";
 import { TxHash } from "../../wallet/action-status.tsx";
 import { Actions, amountOf, svcOf, titleOf } from "./actions.tsx";
 import type { Governance, Proposal } from "./chain.ts";
-import { lifeOf, type ProposalState } from "./life.ts";
+import { lifeOf } from "./life.ts";
 
 type SectionsProps = {
   governance: Governance;
