@@ -3,7 +3,7 @@ import { usdgValue } from "../../protocol/money.ts";
 import type { Balance, Balances } from "../chain/balances.ts";
 import { RpcUnreachable } from "../chain/rpc.ts";
 import { type AccountRow, getAccount, ifIndexed } from "../db/index-reads.ts";
-import { ApiError, unavailable } from "../errors.ts";
+import { unavailable } from "../errors.ts";
 import { isoTime } from "../jobs/job-reader.ts";
 import { tooManyBalances } from "../jobs/refusals.ts";
 import { accountSchema } from "../schemas/resources.ts";
@@ -23,7 +23,7 @@ export const getAccountRoute = defineRoute({
     ({ pool, balances }: { pool: pg.Pool; balances: Balances }) =>
     async ({ client: { wallet, keyCreatedAt }, request }, response) => {
       const account = await ifIndexed(getAccount(pool, wallet), null);
-      const credits = await currentCredits(() => balances.bounded(wallet, request.receivedAt), account);
+      const credits = await currentCredits(balances.bounded(wallet, request.receivedAt), account);
       setServiceHeaders(response, { creditsRemaining: credits });
       return {
         wallet,
@@ -35,22 +35,20 @@ export const getAccountRoute = defineRoute({
     },
 });
 
-/** What authentication read for this very request is not read again. The index tells what is not read: that the wallet has none. */
-async function currentCredits(read: () => Promise<Balance | null>, account: AccountRow | null): Promise<number> {
-  try {
-    const balance = await read();
-    if (balance !== null) return balance.free;
-    if (account === null) throw tooManyBalances();
-    return account.free;
-  } catch (error) {
-    if (error instanceof ApiError) throw error;
-    if (account === null) {
-      throw unavailable(
-        "Neither the chain nor the index can be read now; retry in a few seconds.",
-        5,
-        error instanceof Error ? error : new RpcUnreachable("balance", error),
-      );
-    }
-    return account.free;
-  }
+/**
+ * The wallet's credits on chain, which authentication has read for this very request. They are the index's where the node does not answer, and where
+ * this wallet is not read because it had none there while too many such wallets ask.
+ */
+async function currentCredits(reading: Promise<Balance | null>, account: AccountRow | null): Promise<number> {
+  const balance = await reading.catch((error) => {
+    if (account !== null) return null;
+    throw unavailable(
+      "Neither the chain nor the index can be read now; retry in a few seconds.",
+      5,
+      error instanceof Error ? error : new RpcUnreachable("balance", error),
+    );
+  });
+  if (balance !== null) return balance.free;
+  if (account === null) throw tooManyBalances();
+  return account.free;
 }
