@@ -90,9 +90,9 @@ export const disputeJobRoute = defineRoute({
       const { id, job, stored, row } = await jobReader.get(params["job_id"] ?? "", wallet);
       setJobHeaders(response, job);
       const result = await desk.request({ jobId: id, wallet, stored, row }, receivedHash, request.arrivedAt);
+      const isOpened = result.kind === "opened" && stored !== null;
       // The dispute is open, with a note or without.
-      const read = async () => (stored === null ? null : kept.read(stored, response).catch(() => null));
-      const answer = result.kind === "opened" ? await read() : null;
+      const answer = isOpened ? await kept.read(stored, response).catch(() => null) : null;
       const note = noteOf(receivedHash, answer?.text ?? null);
       const after = (await jobReader.get(job.id, wallet)).job;
       setJobHeaders(response, after);
