@@ -2,12 +2,12 @@
 import type { RequestHandler, Response } from "express";
 import { ownerOf } from "./request.ts";
 
-/** Of an answer so much may wait uncounted: nearly every one is given to the system at once. */
+/** Bytes of one answer that may wait without being counted. Nearly every answer is given to the operating system at once. */
 const UNCOUNTED = 64 * 1024;
 
 /**
  * Bounds the bytes of all answers that wait for their clients. Beyond `most` the client that holds most of them, a wallet or an address, loses the
- * connection of its longest one: who asks and does not read must not use up the memory. `onClosed` is told of each.
+ * connection of its longest one: a client that asks and does not read must not use up the memory. `onClosed` is called for each.
  */
 export function boundUnread(most: number, onClosed: (owner: string, bytes: number) => void): RequestHandler {
   /** By owner, the bytes of each answer. */

@@ -132,7 +132,7 @@ function sumBySpan(rows: readonly EarnedRow[], first: number): EarnedRow[] {
   return [...groups.values()].map((group) => ({ ...(group[0] as EarnedRow), units: sumOf(group) }));
 }
 
-/** Units that a worker (lower case) earned in the 24 hours of `rows`, from a time on, for so many seconds; whole ten minutes. */
+/** Units that a worker (lower case) earned in a part of the 24 hours of `rows`, which begins and ends at whole ten minutes. */
 export const earnedInDay = (rows: readonly DayRow[], worker: string, { from, seconds }: EarnedTime): number =>
   rows
     .filter(
@@ -141,13 +141,14 @@ export const earnedInDay = (rows: readonly DayRow[], worker: string, { from, sec
     )
     .reduce((sum, { units }) => sum + units, 0);
 
-/** The same of whole six hours of the last 30 days. */
+/** Units that a worker earned in a part of the last 30 days, which begins and ends at whole six hours of UTC. */
 export function earnedIn(earned: Earned | undefined, { from, seconds }: EarnedTime): number {
   const first = from / EARNED_SPAN_SECONDS;
   const count = seconds / EARNED_SPAN_SECONDS;
   return Array.from({ length: count }, (_, n) => earned?.spans.get(first + n) ?? 0).reduce((sum, one) => sum + one, 0);
 }
 
+/** `from`: Unix seconds. */
 type EarnedTime = { from: number; seconds: number };
 
 /** Time of the lock of the oldest job that can still be charged; of the newest block if there is none. */

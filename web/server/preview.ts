@@ -29,7 +29,7 @@ const SIZE = { width: 1200, height: 630 };
 /** Pictures that one address may have in a second, and that are drawn or waited for at once; one takes 50 ms of a thread. */
 const PICTURES_PER_SECOND = 5;
 const MOST_DRAWN = 20;
-/** After each picture nothing is drawn for so many times as long as it took: with many addresses that ask, a quarter of a processor does it. */
+/** After each picture nothing is drawn for this multiple of the time it took, so that drawing never takes more than a quarter of a processor. */
 const REST = 3;
 /** All pictures that are kept: each has some 20 kB. A job's can change until its disputes are over. */
 const KEPT_BYTES = 8 * 1024 * 1024;
@@ -99,7 +99,7 @@ export function previewRoutes({ reader, config, render = rendered() }: PreviewPa
       begun = performance.now();
       return render(picture);
     });
-    // The next one is drawn also where this one failed; who asked for it hears of the failure.
+    // The next one is drawn also where this one failed, which the request for this one reports.
     const over = async (): Promise<void> => {
       await sleep(REST * (performance.now() - begun));
       waiting -= 1;

@@ -13,7 +13,7 @@ import type * as contract from "../contract.ts";
 import { AnswerCache } from "./answer-cache.ts";
 import { monthOf, monthSpan, readStatement } from "./statement.ts";
 
-/** So long after its end a month is complete: what a reorganisation of its last blocks moves is in its place again. */
+/** Time after its end at which a month is complete. A reorganisation of its last blocks is over by then. */
 const SETTLED_SECONDS = 3_600;
 /** A statement sums up to a month of a wallet's charges: it is read once in a while, however often its pages ask. */
 const RUNNING_MS = 10_000;
