@@ -33,7 +33,7 @@ export async function demandFree(kind: keyof Ports, port: number): Promise<void>
 }
 
 /**
- * RecordedRequest both ways: macOS lets a second socket listen on 127.0.0.1 beside one that listens on all addresses. Silence says nothing: a process that
+ * Asked both ways: macOS lets a second socket listen on 127.0.0.1 beside one that listens on all addresses. Silence says nothing: a process that
  * is busy for a second hears its timer before the refusal.
  */
 async function isFree(port: number): Promise<boolean> {

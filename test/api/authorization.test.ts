@@ -91,7 +91,7 @@ const hello = (more: Record<string, unknown> = {}) => JSON.stringify(chat(MODEL,
 /** Transactions of the gateway about the wallet since a block: what is refused before them has cost it no gas. */
 async function sentAfter(block: bigint, { address }: Wallet): Promise<Hex[]> {
   const sent: Hex[] = [];
-  // RecordedRequest for once: the other files go on mining.
+  // Asked for once: the other files go on mining.
   const head = await chain.client.getBlockNumber({ cacheTime: 0 });
   for (let number = block + 1n; number <= head; number++) {
     const { transactions } = await chain.client.getBlock({ blockNumber: number, includeTransactions: true });
