@@ -30,8 +30,10 @@ export type JobContext = {
   onJob: (report: JobReport) => void;
 };
 
-/** How long a lock may take to be seen after the reply, milliseconds: it was mined before. */
-const LOCK_SEEN = 15_000;
+/** How long a lock may take to be shown after a whole answer, milliseconds: the worker signed when it was mined. */
+const MINED_LOCK = 15_000;
+/** The same after a part of an answer, which can have begun on a promise of the lock: that is mined within `LOCK_SECONDS` of gateways (20), or never. */
+const PROMISED_LOCK = 20_000 + LATE;
 /** Nothing more happens to the job unless somebody disputes it: it is paid for, will be, or came back. */
 export const isOver = ({ settled, returned, proven }: JobStory): boolean =>
   settled !== null || returned !== null || proven !== null;
@@ -154,9 +156,10 @@ export class JobCheck {
     const from = again ? await this.#earlierBlock() : await this.#asked.from;
     // What was signed can be used until it expires, whatever the reply says.
     const expires = this.#isRefusal && authorization !== null ? authorization.expiresAt * 1000 : 0;
-    const end = Math.max(expires, Date.now() + LOCK_SEEN);
+    const { reply, ok } = this.#received;
+    const end = Math.max(expires, Date.now() + (ok && !reply.complete ? PROMISED_LOCK : MINED_LOCK));
     const story = await chain.watch({ jobId, from, isOver: () => true, end, background: this.#isRefusal });
-    if (story === null && !this.#isRefusal && !this.#received.reply.failed) {
+    if (story === null && !this.#isRefusal && !reply.failed) {
       const says =
         (await chain.status(jobId)) === 0
           ? "the chain has no such job"

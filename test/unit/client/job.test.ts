@@ -23,9 +23,12 @@ const output = (content: string): Answer => ({ status: 200, body: { content } })
 /**
  * Checks a job that was settled `age` seconds ago, of whose answer the program has the first word. `answers`: what the service says when it is
  * asked for the answer; the last one stays. `dispute`: one that is opened later. `isProven`: locked then, only proven by its worker since, and
- * disputable for an hour.
+ * disputable for an hour. `lockedAfter`: seconds until the chain has its lock.
  */
-async function brokenOff(answers: Answer[], { age = 0, dispute = NO_DISPUTE, signer = null, isProven = false } = {}) {
+async function brokenOff(
+  answers: Answer[],
+  { age = 0, dispute = NO_DISPUTE, signer = null, isProven = false, lockedAfter = 0 } = {},
+) {
   const jobId = newJobId();
   const now = Math.floor(Date.now() / 1000);
   const place = { block: 5n, tx: zeroHash };
@@ -48,7 +51,8 @@ async function brokenOff(answers: Answer[], { age = 0, dispute = NO_DISPUTE, sig
     model: async () => ({ ...PRICES, number: 1, contextWindow: 4_096 }),
     operatorOf: async () => 0,
     account: async () => ({ free: 0, escrowed: 0 }),
-    watch: async () => story,
+    watch: async ({ end }: { end: number }) => (end < Date.now() + lockedAfter * 1_000 ? null : story),
+    status: async () => 0,
     watchDispute: () => dispute,
   } as unknown as ChainView;
   const findings: Finding[] = [];
@@ -80,6 +84,11 @@ it("asks for the rest while the service is busy, and then disputes nothing", asy
   expect(ids).toEqual(["wrong settlement.unanswered"]);
   expect(asked).toEqual([GET, GET, GET]);
   expect(report?.receivedHash).toBe(answerHash(TEXT));
+});
+
+it("checks the charge of a job that began on a promise of its lock, which was mined 20 s later", async () => {
+  const { ids } = await brokenOff([output(TEXT)], { lockedAfter: 20 });
+  expect(ids).toEqual(["wrong settlement.unanswered"]);
 });
 
 it.each([error(503, "service_unavailable"), error(404, "job_not_found"), { status: 200, body: null }])(
