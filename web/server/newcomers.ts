@@ -9,7 +9,7 @@ const HOUR_MS = 3_600_000;
 /** In an hour, of all together and of one address: more than the people behind one address need. */
 const MOST = { all: 3_000, address: 100 };
 
-/** Counts them by the hour, so that what they leave grows by megabytes a day and not by gigabytes. A wallet that had a deposit does not count. */
+/** Counts them by the hour, so that what they leave grows by tens of megabytes a day and not by gigabytes. A wallet that had a deposit does not count. */
 export class Newcomers {
   readonly #hasAccount: (wallet: string) => Promise<boolean>;
   readonly #byAddress = new Map<string, number>();
