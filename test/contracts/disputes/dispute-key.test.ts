@@ -129,7 +129,7 @@ describe("disputeByKey", () => {
     ["settled", settledJob, 4],
     ["proven", provenJob, 3],
   ] as const) {
-    it(`disputes a ${from} job as the wallet would, whoever brings it`, async () => {
+    it(`disputes a ${from} job as the wallet would, although a stranger sends it`, async () => {
       const { world, escrow, client, worker } = await freshKeyedWorld();
       const [mine, byKey] = [await enter(world), await enter(world)];
       await sendDispute(world, mine, { by: client });
@@ -236,7 +236,7 @@ describe("disputeByKey", () => {
     }
   });
 
-  it("takes a request for 600 s ahead, and none for 601: nobody hoards them", async () => {
+  it("takes a request for 600 s ahead, and none for 601", async () => {
     const world = await freshKeyedWorld();
     const job = await settledJob(world);
     const time = (await now()) + 10;
@@ -432,7 +432,7 @@ describe("Disputes open by key", () => {
     await sendDisputeByKey(world, job);
   });
 
-  it("stay counted when another key is named or none, and end as ever", async () => {
+  it("stay counted when another key is named or none, and end as all others do", async () => {
     const { world, escrow, client } = await freshKeyedWorld();
     const jobs = [await settledJob(world), await provenJob(world)];
     for (const job of jobs) await sendDisputeByKey(world, job);
@@ -461,7 +461,7 @@ describe("Disputes open by key", () => {
   });
 });
 
-it("A key that freezes nothing is not frozen: limit, freeze and choice do not stop it", async () => {
+it("limit, freeze and choice do not stop a dispute key, and its bond is not spending", async () => {
   const { world, escrow, client } = await freshKeyedWorld();
   const job = await settledJob(world);
   await escrow.connect(client).setLimits(true, 0, true);
