@@ -147,7 +147,10 @@ export async function startSystem(options: SystemOptions): Promise<System> {
   const { options: given, sequencer } = options.preconfirmed
     ? await behindSequencer(plain, options.blockTime ?? 1)
     : { options: plain, sequencer: null };
-  const { stack, stop: stopParts } = await startParts(given);
+  const { stack, stop: stopParts } = await startParts(given).catch(async (error) => {
+    await sequencer?.close();
+    throw error;
+  });
   const stop = async (): Promise<void> => {
     await stopParts();
     await sequencer?.close();
