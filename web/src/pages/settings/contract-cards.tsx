@@ -127,14 +127,31 @@ export function LimitsCard({ account }: { account: AccountInfo }) {
   );
 }
 
+/** The address of a key, as typed; null while it is none. */
+function keyIn(text: string): Address | null {
+  const typed = text.trim();
+  return isAddress(typed) && !isAddressEqual(typed, zeroAddress) ? typed : null;
+}
+
+type KeyFieldProps = { label: string; name: string; hint: string; text: string; onChange: (text: string) => void };
+
+const KeyField = ({ text, onChange, ...field }: KeyFieldProps) => (
+  <Field
+    {...field}
+    className="mono"
+    value={text}
+    onChange={(event) => onChange(event.target.value)}
+    error={text.trim() === "" || keyIn(text) !== null ? null : NO_ADDRESS}
+  />
+);
+
 /** The key without whose signature no job of this wallet is locked. */
 export function AuthorizationCard({ account }: { account: AccountInfo }) {
   const { state, busy, connected, send } = useTransaction();
   const [text, setText] = useState("");
   const [done, setDone] = useState("");
   const [made, setMade] = useState<{ secret: string; address: Address } | null>(null);
-  const key = text.trim();
-  const valid = isAddress(key) && !isAddressEqual(key, zeroAddress);
+  const key = keyIn(text);
   const current = account.authorization_key;
   const set = (wanted: Address | null) => {
     setDone(wanted === null ? "No key is needed any more" : "The key is in force");
@@ -163,14 +180,12 @@ export function AuthorizationCard({ account }: { account: AccountInfo }) {
           </Button>
         </div>
       )}
-      <Form onSubmit={() => set(key as Address)}>
-        <Field
+      <Form onSubmit={() => key !== null && set(key)}>
+        <KeyField
           label={current === null ? "Address of the key" : "Address of another key"}
           name="authorization-key"
-          className="mono"
-          value={text}
-          onChange={(event) => setText(event.target.value)}
-          error={key === "" || valid ? null : NO_ADDRESS}
+          text={text}
+          onChange={setText}
           hint="A key made for this alone: not the wallet's own, and not one that this service has."
         />
         {made === null ? null : (
@@ -187,7 +202,12 @@ export function AuthorizationCard({ account }: { account: AccountInfo }) {
           </Notice>
         )}
         <div className="actions">
-          <Button type="submit" kind="primary" busy={busy} disabled={!connected || !account.has_account || !valid}>
+          <Button
+            type="submit"
+            kind="primary"
+            busy={busy}
+            disabled={!connected || !account.has_account || key === null}
+          >
             Set the key
           </Button>
           <Button onClick={() => void make()}>Make a key</Button>
@@ -211,8 +231,7 @@ export function DisputeKeyCard({ account }: { account: AccountInfo }) {
   const [text, setText] = useState("");
   const [most, setMost] = useState(String(OPEN_DISPUTES));
   const [done, setDone] = useState("");
-  const key = text.trim();
-  const valid = isAddress(key) && !isAddressEqual(key, zeroAddress);
+  const key = keyIn(text);
   const number = /^\d{1,3}$/.test(most) ? Number(most) : Infinity;
   const current = account.dispute_key;
   const set = (wanted: Address | null) => {
@@ -236,14 +255,12 @@ export function DisputeKeyCard({ account }: { account: AccountInfo }) {
           </Button>
         </div>
       )}
-      <Form onSubmit={() => set(key as Address)}>
-        <Field
+      <Form onSubmit={() => key !== null && set(key)}>
+        <KeyField
           label="Dispute key"
           name="dispute-key"
-          className="mono"
-          value={text}
-          onChange={(event) => setText(event.target.value)}
-          error={key === "" || valid ? null : NO_ADDRESS}
+          text={text}
+          onChange={setText}
           hint="The address that `cmi-client dispute-key` made. Every new naming makes what was signed before void."
         />
         <Field
@@ -258,7 +275,7 @@ export function DisputeKeyCard({ account }: { account: AccountInfo }) {
           type="submit"
           kind="primary"
           busy={busy}
-          disabled={!connected || !account.has_account || !valid || number > MOST_OPEN_DISPUTES}
+          disabled={!connected || !account.has_account || key === null || number > MOST_OPEN_DISPUTES}
         >
           Name the dispute key
         </Button>
