@@ -1,12 +1,12 @@
 /** What a thousand charged jobs bring an operator and cost it, in units of the stablecoin (millionths). */
+import { toUnits } from "../../../../protocol/money.ts";
 import type { Operator, OperatorGas } from "../../../contract.ts";
 
 const JOBS = 1_000n;
 const UNITS_PER_USDG = 1_000_000n;
-const UNITS_PER_CREDIT = 10_000n;
 const ETHER = 10n ** 18n;
 
-export type Thousand = { charged: bigint; fee: bigint; wei: bigint; gas: bigint; margin: bigint };
+type Thousand = { charged: bigint; fee: bigint; wei: bigint; gas: bigint; margin: bigint };
 
 /**
  * By the jobs of 24 hours: as many jobs that end without a charge come with a thousand charged ones as came with them, and their gas counts as
@@ -28,5 +28,5 @@ export function ofThousand(
   const wei = each(BigInt(wei_per_job) * BigInt(jobs_24h + failed_24h));
   // Rounded up, since it is a cost.
   const gas = (wei * BigInt(price) * UNITS_PER_USDG + ETHER - 1n) / ETHER;
-  return { charged: each(BigInt(credits_24h) * UNITS_PER_CREDIT), fee, wei, gas, margin: fee - gas };
+  return { charged: each(toUnits(credits_24h)), fee, wei, gas, margin: fee - gas };
 }
