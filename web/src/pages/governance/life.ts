@@ -85,10 +85,6 @@ export function lifeOf(proposal: ProposalLife, now: number): Step[] {
   ];
 }
 
-/** The governor counts votes for and abstained towards the quorum. */
-const whyDefeated = ({ inFavour, abstain, against, quorum }: ProposalLife): string =>
-  inFavour + abstain < quorum
-    ? "Too few votes took part."
-    : against >= inFavour
-      ? "No more votes were for it than against it."
-      : "It did not succeed.";
+/** The governor counts votes for and abstained towards the quorum, and has no third reason to reject. */
+const whyDefeated = ({ inFavour, abstain, quorum }: ProposalLife): string =>
+  inFavour + abstain < quorum ? "Too few votes took part." : "No more votes were for it than against it.";
