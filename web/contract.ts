@@ -114,8 +114,8 @@ export type Statement = {
   models: { model: string; jobs: number; credits: number; tokens: number }[];
 };
 
-/** What was charged on this UTC day and in this month; `alert`: from how much on the wallet wants to be told. */
-export type Spending = Record<"day" | "month", { charged: number; alert: number | null }>;
+/** What was charged on this UTC day and in this month; `alert`: from how much on the wallet wants to be told. Null where it set no alert. */
+export type Spending = Record<"day" | "month", { charged: number; alert: number } | null>;
 
 /** What a wallet sets for itself with this service. `spend_alert_…`: credits charged on a UTC day, in a month; null for no alert. */
 export type Settings = {

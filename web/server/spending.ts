@@ -29,7 +29,7 @@ const statementQuery = z.object({
 
 /**
  * `GET /statement?month=2026-11`, this month unless the request names one: what changed the wallet's credits, by the UTC day.
- * `GET /spending`: what was charged today and this month, beside what the wallet wants to be told of.
+ * `GET /spending`: what was charged today and this month, where the wallet wants to be told of it.
  */
 export function spendingRoutes({ pool, head }: Pick<Gateway, "pool" | "head">, session: RequestHandler): Router {
   const statements = new AnswerCache<contract.Statement>({
@@ -50,12 +50,18 @@ export function spendingRoutes({ pool, head }: Pick<Gateway, "pool" | "head">, s
 
   const spending: RequestHandler = async (request, response) => {
     const { wallet } = clientOf(request);
+    const { spend_alert_day: ofDay, spend_alert_month: ofMonth } = await getSpendAlerts(pool, wallet);
+    // All pages of an account ask this twice a minute, and most wallets set no alert: their month is not summed up for it.
+    if (ofDay === null && ofMonth === null) {
+      response.json({ day: null, month: null } satisfies contract.Spending);
+      return;
+    }
     const today = new Date(head.time * 1_000).toISOString().slice(0, 10);
-    const [body, alerts] = await Promise.all([statementOf(wallet, today.slice(0, 7)), getSpendAlerts(pool, wallet)]);
-    const { days, sums } = JSON.parse(body.toString()) as contract.Statement;
+    const { days, sums } = JSON.parse((await statementOf(wallet, today.slice(0, 7))).toString()) as contract.Statement;
+    const chargedToday = days.find(({ day }) => day === today)?.charges ?? 0;
     response.json({
-      day: { charged: days.find(({ day }) => day === today)?.charges ?? 0, alert: alerts.spend_alert_day },
-      month: { charged: sums.charges, alert: alerts.spend_alert_month },
+      day: ofDay === null ? null : { charged: chargedToday, alert: ofDay },
+      month: ofMonth === null ? null : { charged: sums.charges, alert: ofMonth },
     } satisfies contract.Spending);
   };
 

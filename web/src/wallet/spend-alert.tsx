@@ -15,17 +15,17 @@ export function SpendAlert() {
   const { data } = useQuery(spendingQuery);
   if (data === undefined) return null;
   return SPANS.map(([span, words]) => {
-    const { charged, alert } = data[span];
-    if (alert === null || charged < alert) return null;
+    const spent = data[span];
+    if (spent === null || spent.charged < spent.alert) return null;
     return (
       <Notice
         key={span}
         tone="warn"
-        title={`${credits(charged)} were charged ${words}`}
+        title={`${credits(spent.charged)} were charged ${words}`}
         actions={<Link to={PATHS.settings}>Change the alert</Link>}
       >
         <p>
-          You wanted to be told from {credits(alert)} on. Requests go on: only a daily limit stops them.{" "}
+          You wanted to be told from {credits(spent.alert)} on. Requests go on: only a daily limit stops them.{" "}
           <Link to={PATHS.statement}>See the statement</Link>
         </p>
       </Notice>

@@ -14,7 +14,12 @@ type Change = { kind: string; day?: number; model?: string; events?: number; cre
 const opening = (credits: number): Change => ({ kind: "opening", credits });
 const closing = (credits: number): Change => ({ kind: "closing", credits });
 
-type Scene = { now: string; changes?: Change[]; indexed?: string; alerts?: { day: number; month: number } | undefined };
+type Scene = {
+  now: string;
+  changes?: Change[];
+  indexed?: string;
+  alerts?: { day: number | null; month: number | null };
+};
 
 /** The routes at a time of the chain, over an index with these changes; `asked`: the spans of the statements that were read. */
 async function open({ now, changes = [], indexed = now, alerts }: Scene) {
@@ -132,7 +137,7 @@ it("is complete an hour after its month's end in the index, not earlier", async 
 });
 
 it("reads a month once, however often its wallet asks, and another wallet's beside it", async () => {
-  const { get, asked } = await open({ now: "2026-11-28T07:00:00Z" });
+  const { get, asked } = await open({ now: "2026-11-28T07:00:00Z", alerts: { day: 5, month: 200 } });
   await Promise.all(Array.from({ length: 20 }, () => get("/statement")));
   await get("/spending");
   expect(asked).toHaveLength(1);
@@ -151,9 +156,18 @@ it("says what was charged today and this month, beside what the wallet wants to 
   const { get } = await open({ now: "2026-11-28T23:59:59Z", changes, alerts: { day: 5, month: 200 } });
   const expected = { day: { charged: 5, alert: 5 }, month: { charged: 35, alert: 200 } };
   expect((await get<Spending>("/spending")).body).toEqual(expected);
-  const next = await open({ now: "2026-11-29T00:00:00Z", changes });
+  const next = await open({ now: "2026-11-29T00:00:00Z", changes, alerts: { day: 5, month: 200 } });
   expect((await next.get<Spending>("/spending")).body).toEqual({
-    day: { charged: 0, alert: null },
-    month: { charged: 35, alert: null },
+    day: { charged: 0, alert: 5 },
+    month: { charged: 35, alert: 200 },
   });
+});
+
+it("says nothing of a day or a month without an alert, and reads no month for a wallet without any", async () => {
+  const now = "2026-11-28T23:59:59Z";
+  const ofMonth = await open({ now, alerts: { day: null, month: 200 } });
+  expect((await ofMonth.get<Spending>("/spending")).body).toEqual({ day: null, month: { charged: 0, alert: 200 } });
+  const { get, asked } = await open({ now });
+  expect((await get<Spending>("/spending")).body).toEqual({ day: null, month: null });
+  expect(asked).toEqual([]);
 });
