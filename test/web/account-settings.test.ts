@@ -91,6 +91,15 @@ describe("the settings of an account", () => {
     expect(Number(await current())).toBe(0);
   });
 
+  it("says what a wallet cannot set before its first deposit", async ({ open }) => {
+    const newcomer = await open(privateKeyToAccount(generatePrivateKey()));
+    await newcomer.signIn();
+    await newcomer.go("/settings");
+    for (const what of ["Limits", "A key", "A dispute key"]) {
+      await newcomer.sees(`${what} can be set once the wallet has made its first deposit.`);
+    }
+  });
+
   it("names a dispute key with a bound, and revokes it", async () => {
     const key = privateKeyToAccount(generatePrivateKey()).address;
     const current = async () => {

@@ -51,6 +51,10 @@ export function OperatorCard({ account }: { account: AccountInfo }) {
   );
 }
 
+/** Why a form cannot be sent: the contract keeps nothing for a wallet that it does not know yet. */
+const WaitsForDeposit = ({ account, what }: { account: AccountInfo; what: string }) =>
+  account.has_account ? null : <p className="hint">{what} can be set once the wallet has made its first deposit.</p>;
+
 /** The largest limit the contract can keep. */
 const MOST_A_DAY = 0xffffffff;
 
@@ -118,9 +122,7 @@ export function LimitsCard({ account }: { account: AccountInfo }) {
         >
           Save on chain
         </Button>
-        {account.has_account ? null : (
-          <p className="hint">Limits can be set once the wallet has made its first deposit.</p>
-        )}
+        <WaitsForDeposit account={account} what="Limits" />
       </Form>
       <ActionStatus state={state} done="Limits are in force" />
     </Card>
@@ -212,9 +214,7 @@ export function AuthorizationCard({ account }: { account: AccountInfo }) {
           </Button>
           <Button onClick={() => void make()}>Make a key</Button>
         </div>
-        {account.has_account ? null : (
-          <p className="hint">A key can be set once the wallet has made its first deposit.</p>
-        )}
+        <WaitsForDeposit account={account} what="A key" />
       </Form>
       <ActionStatus state={state} done={done} />
     </Card>
@@ -279,6 +279,7 @@ export function DisputeKeyCard({ account }: { account: AccountInfo }) {
         >
           Name the dispute key
         </Button>
+        <WaitsForDeposit account={account} what="A dispute key" />
       </Form>
       <ActionStatus state={state} done={done} />
     </Card>
