@@ -14,6 +14,7 @@ import { inTurns } from "../../api/routes/read-turns.ts";
 import { clientOf, validate } from "../../api/routes/request.ts";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import { usdgValue } from "../../protocol/money.ts";
+import { csvLine } from "../../shared/csv.ts";
 import type * as contract from "../contract.ts";
 import { type UsageRow, usageSince, usedIn } from "./usage.ts";
 
@@ -175,25 +176,17 @@ function usageCsv({ jobReader: jobs }: Gateway): RequestHandler {
     let page = await jobs.list({ ...query, ...bounds });
     response.setHeader("content-type", "text/csv; charset=utf-8");
     response.setHeader("content-disposition", 'attachment; filename="usage.csv"');
-    response.write(`${Object.keys(CSV_COLUMNS).join(",")}\r\n`);
+    response.write(csvLine(Object.keys(CSV_COLUMNS)));
     for (;;) {
-      const text = page.data.map(csvLine).join("");
+      const text = page.data
+        .map((found) => csvLine(Object.values(CSV_COLUMNS).map((column) => column(found))))
+        .join("");
       if (text !== "") await write(response, text);
       if (page.cursor === null || response.destroyed) break;
       page = await jobs.list({ ...query, ...bounds, before: page.cursor });
     }
     response.end();
   }
-}
-
-function csvLine(found: FoundJob): string {
-  const fields = Object.values(CSV_COLUMNS).map((column) => csvField(column(found)));
-  return `${fields.join(",")}\r\n`;
-}
-
-function csvField(value: string | number | null): string {
-  const text = value === null ? "" : String(value);
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
 /**
