@@ -20,13 +20,13 @@ export type Parameters = {
 };
 
 /** What the worker signed, as the last chunk of a stream holds it. */
-export type Statement = { worker_address: string; completion: { proofHash: Hex } };
+export type SignedStatement = { worker_address: string; completion: { proofHash: Hex } };
 
 /** The steps of a request, in this order. */
 export type Step =
   | { step: "locked"; jobId: string; tx: string | null }
   | { step: "text"; text: string }
-  | { step: "signed"; statement: Statement; isSame: boolean }
+  | { step: "signed"; statement: SignedStatement; isSame: boolean }
   | { step: "tokens"; tokens: number }
   | { step: "stopped" }
   | { step: "settled"; job: Job; remaining: number | null };
@@ -87,7 +87,7 @@ async function api(path: string, apiKey: string, signal: AbortSignal, body?: obj
 
 type Chunk = {
   choices?: { delta?: { content?: string } }[];
-  service?: Statement;
+  service?: SignedStatement;
   usage?: { completion_tokens: number } | null;
   error?: { message: string };
 };

@@ -5,14 +5,14 @@ import type { Job } from "../../../contract.ts";
 import { Hash } from "../../ui/copy.tsx";
 import { count, credits, usdg } from "../../ui/format.ts";
 import { TxHash } from "../../wallet/action-status.tsx";
-import type { Statement } from "./chat.ts";
+import type { SignedStatement } from "./chat.ts";
 
 /** What is known of a request's charge so far; times in ms since it was sent. */
 export type Receipt = {
   /** Credits that are locked at most. */
   most: number;
   locked?: { ms: number; jobId: string; tx: string | null };
-  signed?: { ms: number; statement: Statement; isSame: boolean };
+  signed?: { ms: number; statement: SignedStatement; isSame: boolean };
   tokens?: number;
   settled?: { ms: number; job: Job; remaining: number | null };
   /** The visitor ended the answer where it was. */
