@@ -50,7 +50,7 @@ export type AccountInfo = {
   operator: number | null;
   /** The key that must sign each of its jobs. */
   authorization_key: Address | null;
-  /** The key that may dispute for it, with how many disputes its keys have open, and may. */
+  /** The key that may dispute for it, how many disputes its dispute keys have open, and the most that they may have open at a time. */
   dispute_key: { address: Address; open: number; most_open: number } | null;
   /** Stablecoin units that wait for it. */
   claimable_units: string;

@@ -241,8 +241,9 @@ export function DisputeKeyCard({ account }: { account: AccountInfo }) {
   return (
     <Card title="Dispute key" aside={<span className="hint">kept by the contract</span>}>
       <p>
-        A program with this key disputes for the wallet within the 90 seconds that a person has not. Bonds come from
-        your free credits alone: at most 100 credits for a dispute. The key can do nothing else.
+        A dispute must be opened within 90 seconds, which several owners, or a person who is away, cannot do. A program
+        with this key opens it for the wallet. Bonds come from your free credits alone: at most 100 credits for a
+        dispute. The key can do nothing else.
       </p>
       {current === null ? null : (
         <div className="row">
