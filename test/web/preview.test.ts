@@ -2,6 +2,7 @@
 import { expect } from "vitest";
 import { chat } from "../support/api-client.ts";
 import { Client, openStore } from "../support/client.ts";
+import { untilIndexed } from "../support/indexed.ts";
 import { it } from "./support/browser.ts";
 import { MODEL } from "./support/web-stack.ts";
 
@@ -19,6 +20,7 @@ it("the front door and a job's page show themselves with a picture", async ({ st
   await database.end();
   const { headers } = await client.api.post("/v1/chat/completions", chat(MODEL, "Say hello."));
   const job = headers.get("x-service-job-id") as string;
+  await untilIndexed(stack);
   const pictures: string[] = [];
   for (const url of [`${stack.info.base_url}/`, `${stack.info.app_url}/jobs/${job}`]) {
     const { "og:image": picture = "", "og:title": title = "", "og:url": canonical } = await tagsOf(url);
