@@ -35,9 +35,8 @@ import { bindToDeployment, reencrypt, startHousekeeping } from "./db/upkeep.ts";
 import { DisputeCloser } from "./disputes/closer.ts";
 import { provenIn } from "./disputes/decide.ts";
 import { DisputeDesk } from "./disputes/desk.ts";
-import { type JobContext, signAccess } from "./jobs/context.ts";
+import type { JobContext } from "./jobs/context.ts";
 import { EarlierAnswers } from "./jobs/earlier-answers.ts";
-import { ExposureLimit } from "./jobs/exposure-limit.ts";
 import { FailurePauses } from "./jobs/failure-pauses.ts";
 import { JobEnding } from "./jobs/job-ending.ts";
 import { JobReader } from "./jobs/job-reader.ts";
@@ -48,9 +47,11 @@ import { Recovery } from "./jobs/recovery.ts";
 import { RowUpdater } from "./jobs/row-updater.ts";
 import { RunningJobs } from "./jobs/running-jobs.ts";
 import { TokenCounter } from "./jobs/tokens.ts";
-import { WorkerClient } from "./jobs/worker-client.ts";
-import { WorkerPool } from "./jobs/worker-pool.ts";
 import { Metrics } from "./observe/metrics.ts";
+import { ExposureLimit } from "./workers/exposure-limit.ts";
+import { signAccess } from "./workers/signatures.ts";
+import { WorkerClient } from "./workers/worker-client.ts";
+import { WorkerPool } from "./workers/worker-pool.ts";
 
 /** Longer than a worker works on a test prompt. */
 const TEST_TIMEOUT_MS = 45_000;

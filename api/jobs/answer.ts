@@ -1,9 +1,6 @@
 import type { Hex } from "viem";
 import { AnswerHash } from "../../shared/answer-hash.ts";
 
-/** An answer larger than this is a broken or hostile worker's. */
-export const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
-
 /** What of an answer went to its client: the hash of the text, whether that is all of it, and how many characters of reasoning. */
 export type Sent = { sentHash: Hex; sentComplete: boolean; sentReasoning: number };
 

@@ -7,12 +7,13 @@ import { inSpan, markFailed, spanEvent } from "../../shared/tracing.ts";
 import type { Model } from "../chain/directory.ts";
 import { acknowledgeOperation, type Outcome } from "../chain/operations.ts";
 import { incidentCode } from "../db/incidents.ts";
+import type { OfferEnd } from "../workers/exposure-limit.ts";
+import { signAccess, signAssignment } from "../workers/signatures.ts";
+import { type CompletedEvent, WorkerFailure } from "../workers/worker-client.ts";
+import type { Dispatched, Place } from "../workers/worker-pool.ts";
 import type { Answer } from "./answer.ts";
-import { type JobContext, signAccess, signAssignment } from "./context.ts";
-import type { OfferEnd } from "./exposure-limit.ts";
+import type { JobContext } from "./context.ts";
 import { isAcknowledgedBy } from "./verdict.ts";
-import { type CompletedEvent, WorkerFailure } from "./worker-client.ts";
-import type { Dispatched, Place } from "./worker-pool.ts";
 
 /** An offer, or its acknowledgement, that is followed by the answer within this time is not noted: the answer says both. */
 const NOTE_DELAY_MS = 250;

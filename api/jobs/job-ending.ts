@@ -24,6 +24,7 @@ import { NotSent, type Pipeline, type Submission } from "../chain/pipeline.ts";
 import type { Head } from "../chain/rpc.ts";
 import { JobLost, type JobStore } from "../db/jobs.ts";
 import { ApiError } from "../errors.ts";
+import type { WorkerPool } from "../workers/worker-pool.ts";
 import {
   type JobFacts,
   type JobOnChain,
@@ -34,7 +35,6 @@ import {
   settleBefore,
 } from "./next-step.ts";
 import type { RowUpdater } from "./row-updater.ts";
-import type { WorkerPool } from "./worker-pool.ts";
 
 type Parts = {
   pipeline: Pick<Pipeline, "submit">;

@@ -11,12 +11,14 @@ import type { RegisteredWorker } from "../chain/directory.ts";
 import { INCIDENTS, incidentCode } from "../db/incidents.ts";
 import { JobLost } from "../db/jobs.ts";
 import { ApiError } from "../errors.ts";
+import type { TestResult } from "../workers/model-tests.ts";
+import type { CompletedEvent } from "../workers/worker-client.ts";
+import type { Demand, Place } from "../workers/worker-pool.ts";
 import { Answer, type Sent } from "./answer.ts";
 import { type Answered, LOCK_NOT_MINED, runAttempt } from "./attempt.ts";
 import type { JobContext } from "./context.ts";
 import { type EndingJob, type Settling, takenOver } from "./job-ending.ts";
 import { type JobInput, type Lock, lockCredits, lockedJob } from "./lock.ts";
-import type { TestResult } from "./model-tests.ts";
 import { type Refusal, settleBefore } from "./next-step.ts";
 import {
   contextExceeded,
@@ -28,8 +30,6 @@ import {
   workerBrokeOff,
 } from "./refusals.ts";
 import { judge, knowsTime } from "./verdict.ts";
-import type { CompletedEvent } from "./worker-client.ts";
-import type { Demand, Place } from "./worker-pool.ts";
 
 /** Seconds by which a worker's clock may close the window before ours. */
 const CLOCK_SKEW = 5;

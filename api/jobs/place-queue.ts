@@ -8,9 +8,9 @@ import type { Model } from "../chain/directory.ts";
 import type { Pipeline } from "../chain/pipeline.ts";
 import { type ApiError, unavailable } from "../errors.ts";
 import type { Metrics } from "../observe/metrics.ts";
+import type { Demand, Place, WorkerPool } from "../workers/worker-pool.ts";
 import { insufficientCredits, noPlace, noWorkers } from "./refusals.ts";
 import { QueuePace, TurnQueue } from "./turn-queue.ts";
-import type { Demand, Place, WorkerPool } from "./worker-pool.ts";
 
 /** Requests that wait for places of one model. The bytes of all of them are bounded with the bodies that they came in (api/routes/json-body.ts). */
 const MOST_WAITING = 10_000;

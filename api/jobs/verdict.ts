@@ -5,9 +5,9 @@ import { FLAT_TOKENS } from "../../protocol/pricing.ts";
 import { jobDigests } from "../../shared/keccak.ts";
 import { recoverSigner } from "../../shared/secp256k1.ts";
 import type { IncidentCode } from "../db/incidents.ts";
+import type { CompletedEvent } from "../workers/worker-client.ts";
 import type { JobContext } from "./context.ts";
 import { estimateTokens } from "./tokenizer.ts";
-import type { CompletedEvent } from "./worker-client.ts";
 
 /** The gateway's own figures of an answer, independent of the worker's statements. */
 export type Observed = {

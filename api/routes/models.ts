@@ -2,8 +2,8 @@ import { z } from "zod";
 import type { Ability } from "../../protocol/dispatch.ts";
 import type { Directory, Model } from "../chain/directory.ts";
 import { ApiError, quoted } from "../errors.ts";
-import type { WorkerPool } from "../jobs/worker-pool.ts";
 import { modelListSchema, modelSchema } from "../schemas/resources.ts";
+import type { WorkerPool } from "../workers/worker-pool.ts";
 import { defineRoute, pathParameter } from "./define-route.ts";
 
 /** Fields of a chat request that every model takes. */

@@ -9,7 +9,7 @@ import { FailurePauses } from "../../api/jobs/failure-pauses.ts";
 import { JobEnding } from "../../api/jobs/job-ending.ts";
 import type { Refusal } from "../../api/jobs/next-step.ts";
 import type { RowUpdater } from "../../api/jobs/row-updater.ts";
-import type { Place } from "../../api/jobs/worker-pool.ts";
+import type { Place } from "../../api/workers/worker-pool.ts";
 import { preconfirmationLimit } from "../../shared/preconfirmation-limit.ts";
 import { signingAccount } from "../../shared/secp256k1.ts";
 

@@ -30,7 +30,7 @@ import {
 import { type Reader, sharedRead } from "../../api/db/pool.ts";
 import { ApiError, quoted, WebError } from "../../api/errors.ts";
 import { isoTime } from "../../api/jobs/job-reader.ts";
-import type { WorkerPool } from "../../api/jobs/worker-pool.ts";
+import type { WorkerPool } from "../../api/workers/worker-pool.ts";
 import { fromApiJobId, toApiJobId } from "../../protocol/job-id.ts";
 import { RULINGS } from "../../protocol/job-status.ts";
 import { toUnits } from "../../protocol/money.ts";

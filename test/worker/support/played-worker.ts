@@ -3,7 +3,7 @@ import { createServer, type ServerResponse } from "node:http";
 import { isDeepStrictEqual } from "node:util";
 import { createPublicClient, createWalletClient, type Hex, http } from "viem";
 import { type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
-import type { CompletedEvent } from "../../../api/jobs/worker-client.ts";
+import type { CompletedEvent } from "../../../api/workers/worker-client.ts";
 import { answerHash } from "../../../protocol/answer-hash.ts";
 import type { Dispatch } from "../../../protocol/dispatch.ts";
 import { inferenceEscrowAbi } from "../../../protocol/generated/abi.ts";

@@ -5,7 +5,7 @@ import { describe, expect, it, vi } from "vitest";
 import { Answer } from "../../../../api/jobs/answer.ts";
 import { type AttemptInput, runAttempt } from "../../../../api/jobs/attempt.ts";
 import type { JobContext } from "../../../../api/jobs/context.ts";
-import { type DispatchEvents, WorkerFailure } from "../../../../api/jobs/worker-client.ts";
+import { type DispatchEvents, WorkerFailure } from "../../../../api/workers/worker-client.ts";
 import type { Dispatch } from "../../../../protocol/dispatch.ts";
 import { newJobId } from "../../../../protocol/job-id.ts";
 import { fakeGateway, MODEL as model, placeAt, rowsInMemory, TIMES } from "../../../support/fake-gateway.ts";

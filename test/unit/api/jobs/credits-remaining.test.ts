@@ -2,7 +2,7 @@
 import { generatePrivateKey } from "viem/accounts";
 import { expect, it } from "vitest";
 import type { Operation } from "../../../../api/chain/operations.ts";
-import type { DispatchEvents } from "../../../../api/jobs/worker-client.ts";
+import type { DispatchEvents } from "../../../../api/workers/worker-client.ts";
 import type { Dispatch } from "../../../../protocol/dispatch.ts";
 import { signingAccount } from "../../../../shared/secp256k1.ts";
 import { fakeGateway, minedAt } from "../../../support/fake-gateway.ts";

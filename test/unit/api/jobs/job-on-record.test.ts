@@ -1,6 +1,6 @@
 /** A client that was told a job's id finds the job, also where the database is slow to write its row. */
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { type DispatchEvents, WorkerFailure } from "../../../../api/jobs/worker-client.ts";
+import { type DispatchEvents, WorkerFailure } from "../../../../api/workers/worker-client.ts";
 import { fakeGateway } from "../../../support/fake-gateway.ts";
 import { runJob } from "../../support/jobs.ts";
 

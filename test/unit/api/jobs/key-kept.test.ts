@@ -2,7 +2,7 @@
 import { generatePrivateKey } from "viem/accounts";
 import { expect, it } from "vitest";
 import type { Operation } from "../../../../api/chain/operations.ts";
-import { WorkerFailure } from "../../../../api/jobs/worker-client.ts";
+import { WorkerFailure } from "../../../../api/workers/worker-client.ts";
 import { ChainStatus } from "../../../../protocol/job-status.ts";
 import { signingAccount } from "../../../../shared/secp256k1.ts";
 import { fakeGateway, minedAt, rowsInMemory } from "../../../support/fake-gateway.ts";

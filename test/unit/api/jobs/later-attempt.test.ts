@@ -7,7 +7,7 @@ import { generatePrivateKey } from "viem/accounts";
 import { beforeEach, expect, it } from "vitest";
 import type { Operation, Outcome } from "../../../../api/chain/operations.ts";
 import type { JobContext } from "../../../../api/jobs/context.ts";
-import { type DispatchEvents, WorkerFailure } from "../../../../api/jobs/worker-client.ts";
+import { type DispatchEvents, WorkerFailure } from "../../../../api/workers/worker-client.ts";
 import type { Dispatch } from "../../../../protocol/dispatch.ts";
 import { inferenceEscrowAbi } from "../../../../protocol/generated/abi.ts";
 import { newJobId } from "../../../../protocol/job-id.ts";

@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Operation } from "../../../../api/chain/operations.ts";
 import { incidentCode, oneLine } from "../../../../api/db/incidents.ts";
-import type { CompletedEvent, DispatchEvents } from "../../../../api/jobs/worker-client.ts";
+import type { CompletedEvent, DispatchEvents } from "../../../../api/workers/worker-client.ts";
 import type { Dispatch } from "../../../../protocol/dispatch.ts";
 import { newJobId } from "../../../../protocol/job-id.ts";
 import { fakeGateway, minedAt, rowsInMemory } from "../../../support/fake-gateway.ts";

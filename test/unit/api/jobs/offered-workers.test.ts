@@ -2,7 +2,7 @@
 import { generatePrivateKey } from "viem/accounts";
 import { afterEach, expect, it, vi } from "vitest";
 import { type AnswerableJob, askWorkers } from "../../../../api/jobs/worker-answers.ts";
-import type { DispatchEvents } from "../../../../api/jobs/worker-client.ts";
+import type { DispatchEvents } from "../../../../api/workers/worker-client.ts";
 import { newJobId } from "../../../../protocol/job-id.ts";
 import { ChainStatus } from "../../../../protocol/job-status.ts";
 import { signingAccount } from "../../../../shared/secp256k1.ts";

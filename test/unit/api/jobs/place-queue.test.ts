@@ -1,7 +1,7 @@
 /** Who gets a place at a worker, in which order, and what those are told who get none. */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { PlaceQueue } from "../../../../api/jobs/place-queue.ts";
-import type { Place } from "../../../../api/jobs/worker-pool.ts";
+import type { Place } from "../../../../api/workers/worker-pool.ts";
 
 const model = { number: 1, id: "m", tier: "lite" } as const;
 const SECONDS = 30;

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { beforeEach, expect, it, vi } from "vitest";
 import type { Operation, Outcome } from "../../../../api/chain/operations.ts";
 import type { JobContext } from "../../../../api/jobs/context.ts";
-import { type DispatchEvents, WorkerFailure } from "../../../../api/jobs/worker-client.ts";
+import { type DispatchEvents, WorkerFailure } from "../../../../api/workers/worker-client.ts";
 import { type Dispatch, RefusalCode } from "../../../../protocol/dispatch.ts";
 import { newJobId } from "../../../../protocol/job-id.ts";
 import { PreconfirmationLimit } from "../../../../shared/preconfirmation-limit.ts";

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { Operation } from "../../../../api/chain/operations.ts";
 import type { Rpc } from "../../../../api/chain/rpc.ts";
 import { Recovery } from "../../../../api/jobs/recovery.ts";
-import { type DispatchEvents, WorkerFailure } from "../../../../api/jobs/worker-client.ts";
+import { type DispatchEvents, WorkerFailure } from "../../../../api/workers/worker-client.ts";
 import { newJobId } from "../../../../protocol/job-id.ts";
 import { ChainStatus } from "../../../../protocol/job-status.ts";
 import { signingAccount } from "../../../../shared/secp256k1.ts";

@@ -6,7 +6,7 @@ import type { Operation } from "../../../../api/chain/operations.ts";
 import type { Rpc } from "../../../../api/chain/rpc.ts";
 import type { JobContext } from "../../../../api/jobs/context.ts";
 import { Recovery } from "../../../../api/jobs/recovery.ts";
-import { WorkerFailure } from "../../../../api/jobs/worker-client.ts";
+import { WorkerFailure } from "../../../../api/workers/worker-client.ts";
 import { newJobId } from "../../../../protocol/job-id.ts";
 import { ChainStatus } from "../../../../protocol/job-status.ts";
 import { proofDigest } from "../../../../protocol/messages.ts";

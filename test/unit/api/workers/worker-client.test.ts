@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type RequestListener, type Server, 
 import { connect } from "node:net";
 import { setImmediate } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "vitest";
-import { WorkerClient } from "../../../../api/jobs/worker-client.ts";
+import { WorkerClient } from "../../../../api/workers/worker-client.ts";
 import { type Dispatch, healthSchema } from "../../../../protocol/dispatch.ts";
 import { freePort } from "../../../../scripts/dev/ports.ts";
 import { createServer as createWorkerServer } from "../../../../worker/server.ts";

@@ -1,7 +1,7 @@
 /** How many credits may be at risk at a worker, and from when on no more. */
 import { pino } from "pino";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { ExposureLimit } from "../../../../api/jobs/exposure-limit.ts";
+import { ExposureLimit } from "../../../../api/workers/exposure-limit.ts";
 import { newJobId } from "../../../../protocol/job-id.ts";
 
 const SIGNER = `0x${"Aa".repeat(20)}` as const;

@@ -25,7 +25,6 @@ import { traceHeaders } from "../../shared/tracing.ts";
 import { oneLine } from "../db/incidents.ts";
 import type { EndpointPolicy } from "../outbound/address.ts";
 import { discard, EndpointRefused, guardedAgent, parseEndpoint } from "../outbound/endpoint.ts";
-import { MAX_ANSWER_BYTES } from "./answer.ts";
 
 /**
  * Why a worker gave no completion. `code`: the gateway's own (api/db/incidents.ts) or the worker's word. `offered`: whether
@@ -242,6 +241,8 @@ const PIECES_PER_TOKEN = 16;
 const LEAST_PIECES = 4_096;
 /** Events of proxies that fill silence. */
 const KEEP_ALIVE = /^(?:ping|heartbeat|keep-?alive)$/i;
+/** An answer larger than this is a broken or hostile worker's. */
+const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
 /** No token of any tokenizer in use is longer; short answers have this floor. */
 const BYTES_PER_TOKEN = 1_024;
 const LEAST_ANSWER_BYTES = 64 * 1024;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { WorkerHealth } from "../../../../api/jobs/worker-health.ts";
+import { WorkerHealth } from "../../../../api/workers/worker-health.ts";
 
 const MODEL = 1;
 const NOW = 1_700_000_000_000;

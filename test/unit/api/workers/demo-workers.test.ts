@@ -2,7 +2,7 @@ import { pino } from "pino";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { RegisteredWorker } from "../../../../api/chain/directory.ts";
 import { Observations } from "../../../../api/db/observations.ts";
-import { WorkerPool } from "../../../../api/jobs/worker-pool.ts";
+import { WorkerPool } from "../../../../api/workers/worker-pool.ts";
 import type { Ability } from "../../../../protocol/dispatch.ts";
 
 const MODEL = 1;

@@ -1,6 +1,6 @@
 /** Which worker a job goes to, for clients that ask one after the other: nobody has work outstanding when the next is chosen. */
 import { describe, expect, it } from "vitest";
-import { type Candidate, chooseBest, WorkerHealth } from "../../../../api/jobs/worker-health.ts";
+import { type Candidate, chooseBest, WorkerHealth } from "../../../../api/workers/worker-health.ts";
 import { Random } from "../../../support/random.ts";
 
 const NOW = 1_700_000_000_000;
