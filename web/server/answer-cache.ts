@@ -14,8 +14,9 @@ type Options<T> = {
   now?: () => number;
 };
 
-/** How long it is remembered that an answer is too long. */
+/** How long an error is the answer for all who ask: what is too long stays so, and anything else may soon be over. */
 const TOO_LONG_MS = 30_000;
+const ERROR_MS = 1_000;
 
 /** Keeps answers as they are sent, the newest ones, by what was asked for. One that is being made is waited for by all who ask. */
 export class AnswerCache<T> {
@@ -27,7 +28,7 @@ export class AnswerCache<T> {
     this.#options = options;
   }
 
-  /** The answer as it is sent; `make` makes it where none is kept. Rejects with what `make` throws. */
+  /** The answer as it is sent; `make` makes it where none is kept. Rejects with what `make` throws, which is kept for a second. */
   get(key: string, make: () => Promise<T>): Promise<Buffer> {
     const now = this.#options.now ?? Date.now;
     const encode = this.#options.encode ?? ((answer) => Buffer.from(JSON.stringify(answer)));
@@ -42,8 +43,7 @@ export class AnswerCache<T> {
         return body;
       },
       (error) => {
-        // Anything else may be over the next moment.
-        this.#settle(key, entry, error instanceof RpcTooLong ? now() + TOO_LONG_MS : 0, 0);
+        this.#settle(key, entry, now() + (error instanceof RpcTooLong ? TOO_LONG_MS : ERROR_MS), 0);
         throw error;
       },
     );

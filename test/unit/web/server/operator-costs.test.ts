@@ -3,6 +3,7 @@ import express from "express";
 import { pino } from "pino";
 import { toEventSelector } from "viem";
 import { expect, it } from "vitest";
+import { RpcUnreachable } from "../../../../api/chain/rpc.ts";
 import { errorHandler } from "../../../../api/routes/errors.ts";
 import { inferenceEscrowAbi } from "../../../../protocol/generated/abi.ts";
 import type { OperatorGas } from "../../../../web/contract.ts";
@@ -15,13 +16,14 @@ const topic = (name: string) =>
 const log = (name: string, address: string = ESCROW) => ({ address, topics: [topic(name)] });
 
 type Job = { escrowTx: string; acknowledgeTx: string; settlementTx: string };
-type Receipts = Record<string, { gas: number; logs: object[] }>;
+type Receipts = Record<string, { gas: number; logs: object[] } | Error>;
 
 async function open(jobs: Job[], receipts: Receipts) {
   const asked: string[] = [];
   const request = async (_method: string, [hash]: [string]) => {
     asked.push(hash);
     const found = receipts[hash];
+    if (found instanceof Error) throw found;
     return found ? { gasUsed: `0x${found.gas.toString(16)}`, effectiveGasPrice: "0xa", logs: found.logs } : null;
   };
   const route = operatorCostsRoute({
@@ -80,4 +82,10 @@ it("asks the node for at most 20 receipts, once a minute for all who look", asyn
   expect(asked).toHaveLength(20);
   await get("01");
   expect(asked).toHaveLength(20);
+});
+
+it("asks a node that fails once a second, however many look", async () => {
+  const { get, asked } = await open([fused("a", "b")], { a: new RpcUnreachable("eth_getTransactionReceipt", null) });
+  for (let n = 0; n < 5; n++) expect(await get("1")).toMatchObject({ error: { code: "service_unavailable" } });
+  expect(asked).toEqual(["a", "b"]);
 });
