@@ -168,12 +168,13 @@ export class PlaceQueue {
     const { workers, balances } = this.#parts;
     const { model, credits, needs } = wanted;
     const wallet = wanted.wallet.toLowerCase();
-    const demand = `${credits} ${needs}`;
+    const leavesSpare = holding.has(wallet);
+    const demand = `${credits} ${needs} ${leavesSpare}`;
     if (tried.has(demand)) return null;
     const release = balances.hold(wallet, credits);
     if (release === null) throw insufficientCredits(balances.known(wallet)?.free ?? 0, credits, model);
     if (release === "held") return "held";
-    const place = workers.keep(model.number, wanted);
+    const place = workers.keep(model.number, { ...wanted, leavesSpare });
     if (place === null) {
       release();
       tried.add(demand);

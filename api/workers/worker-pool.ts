@@ -46,9 +46,9 @@ export type Incident = { code: string; detail: string; jobId: Hex | null };
 
 /**
  * What a job asks of its worker: cover for the credits that are locked for it, and what it must be able to do. `jobId`: of a locked job, which a
- * worker may have refused before.
+ * worker may have refused before. `leavesSpare`: its wallet holds a place, so that no worker's spare places are for it.
  */
-export type Demand = { credits: number; needs: readonly Ability[]; jobId?: Hex };
+export type Demand = { credits: number; needs: readonly Ability[]; jobId?: Hex; leavesSpare?: boolean };
 
 /** What the gateway knows of a worker. `outstanding`: jobs that it has from this gateway; `free`: its places for more; `room`: credits that it covers. */
 export type WorkerState = {
@@ -212,11 +212,10 @@ export class WorkerPool {
   candidates(model: number, demand: Demand, excluded: ReadonlySet<string> = NONE): RegisteredWorker[] {
     const { exposure } = this.#parts;
     const now = Date.now();
-    return this.capable(model, demand, excluded).filter(
-      (worker) =>
-        this.#of(worker.signer).free(now, this.#settings.startWithinMs) > 0 &&
-        exposure.room(worker, demand.jobId) >= demand.credits,
-    );
+    return this.capable(model, demand, excluded).filter((worker) => {
+      const { free, spare } = this.#placesOf(worker.signer, now);
+      return free > (demand.leavesSpare ? spare : 0) && exposure.room(worker, demand.jobId) >= demand.credits;
+    });
   }
 
   /**

@@ -1,7 +1,7 @@
 /** Who gets a place at a worker, in which order, and what those are told who get none. */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { PlaceQueue } from "../../../../api/jobs/place-queue.ts";
-import type { Place } from "../../../../api/workers/worker-pool.ts";
+import type { Demand, Place } from "../../../../api/workers/worker-pool.ts";
 
 const model = { number: 1, id: "m", tier: "lite" } as const;
 const SECONDS = 30;
@@ -11,6 +11,8 @@ const WORKER = "0x01";
 /** Its free places, and all those in its own queue. */
 let free: number;
 let queued: number;
+/** Whether only spare places are left at all workers that could do it. */
+let onlySpare: boolean;
 let isCapable: boolean;
 let congested: boolean;
 /** Credits of each wallet, and of its locks on their way. */
@@ -23,14 +25,14 @@ let freed: () => void;
 
 beforeEach(() => {
   vi.useFakeTimers();
-  [free, queued, isCapable, congested] = [0, 0, true, false];
+  [free, queued, isCapable, congested, onlySpare] = [0, 0, true, false, false];
   [credits, locking, served, counted] = [new Map(), new Map(), [], []];
   const workers = {
     capable: () => (isCapable ? [{}] : []),
     places: () => ({ free, spare: Math.min(free, Math.floor(queued / 8)) }),
     requestEnded: () => counted.push("unserved"),
-    keep: (_model: number, _demand: object, excluded?: ReadonlySet<string>) => {
-      if (free === 0 || excluded?.has(WORKER)) return null;
+    keep: (_model: number, { leavesSpare }: Demand, excluded?: ReadonlySet<string>) => {
+      if (free === 0 || excluded?.has(WORKER) || (onlySpare && leavesSpare)) return null;
       free -= 1;
       return { release: () => give() } as unknown as Place;
     },
@@ -201,6 +203,13 @@ describe("a request", () => {
     give();
     await pass(1);
     expect(served).toEqual(["a1", "a2", "b", "c", "d"]);
+  });
+
+  it("leaves spare places at the workers that could do it to wallets that hold none", async () => {
+    [free, onlySpare] = [3, true];
+    for (const name of ["a1", "a2", "b"]) void ask(name.slice(0, 1), name);
+    await pass(1);
+    expect([served, free]).toEqual([["a1", "b"], 1]);
   });
 
   it("is refused when its turn comes and the credits are spent", async () => {

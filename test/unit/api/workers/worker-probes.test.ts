@@ -67,10 +67,10 @@ async function start(list: Answer[] = []): Promise<void> {
   registered = [worker];
   abilitiesOfSecond = {};
   kept = 0;
-  const keep = () => {
-    kept += 1;
+  const keep = (_worker: RegisteredWorker, credits: number) => {
+    kept += credits;
     return () => {
-      kept -= 1;
+      kept -= credits;
     };
   };
   const parts = { directory, client: { probe } };
@@ -226,6 +226,17 @@ it("makes no place spare at others by what a full worker announces", async () =>
   announced = { capacity: 300, queue_capacity: 300, in_flight: 300, queued: 300 };
   await vi.advanceTimersByTimeAsync(5_000);
   expect(pool.places(MODEL)).toEqual({ free: 0, spare: 0 });
+});
+
+it("leaves the spare places of each worker to wallets that hold none", async () => {
+  await start();
+  registered = [worker, second];
+  announced = { capacity: 16, queue_capacity: 16 };
+  await vi.advanceTimersByTimeAsync(5_000);
+  // The second one cannot do it: its places stay free.
+  const take = (leavesSpare: boolean) => pool.keep(MODEL, { credits: 0, needs: ["json_object"], leavesSpare });
+  const count = (leavesSpare: boolean): number => (take(leavesSpare) === null ? 0 : 1 + count(leavesSpare));
+  expect([count(true), count(false)]).toEqual([30, 2]);
 });
 
 it("asks a worker every second while others' jobs leave only its spare places", async () => {
