@@ -1,14 +1,15 @@
 /** Decides dispute requests: whether the job can be disputed and the hashes differ. Opens the dispute on chain. */
-import { type Address, type ContractFunctionReturnType, type Hex, parseEventLogs } from "viem";
+import type { Address, ContractFunctionReturnType, Hex } from "viem";
 import { type Delivery, deliveryTypes, type SignedDelivery } from "../../protocol/delivery.ts";
 import { inferenceEscrowAbi, workerRegistryAbi } from "../../protocol/generated/abi.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
-import { type Completion, compactSignature, escrowDomain, proofDigest } from "../../protocol/messages.ts";
-import { decodePayee, signedCompletion } from "../../protocol/words.ts";
+import { compactSignature, escrowDomain, proofDigest } from "../../protocol/messages.ts";
+import { decodePayee } from "../../protocol/words.ts";
 import { jobDigests } from "../../shared/keccak.ts";
 import { recoverSigner } from "../../shared/secp256k1.ts";
 import { openDisputeOperation } from "../chain/operations.ts";
 import type { Rpc } from "../chain/rpc.ts";
+import { provenIn, type Signed, settledIn } from "../chain/settlements.ts";
 import type { DisputeRequest } from "../db/disputes.ts";
 import type { IndexedJob } from "../db/index-reads.ts";
 import type { SignedCompletion, StoredJob } from "../db/jobs.ts";
@@ -321,29 +322,6 @@ async function signDelivery(
   const domain = escrowDomain(chainId, escrow);
   const signature = await account.signTypedData({ domain, types: deliveryTypes, primaryType: "Delivery", message });
   return { ...message, signature: compactSignature(signature) };
-}
-
-/** A Completion and its signature as the contract takes it; null where the contract has the Completion's digest. */
-type Signed = { completion: Completion; byWorker: { r: Hex; vs: Hex } | null };
-
-/** The Completion that was proven in a transaction; null if that was another job's. */
-export async function provenIn(rpc: Rpc, jobId: Hex, proofTx: Hex): Promise<Signed | null> {
-  const { logs } = await rpc.client.getTransactionReceipt({ hash: proofTx });
-  const events = parseEventLogs({ abi: inferenceEscrowAbi, logs, eventName: "JobProven" });
-  const proven = events.find(({ args }) => args.jobId === jobId)?.args;
-  if (proven === undefined) return null;
-  return { completion: signedCompletion(proven), byWorker: null };
-}
-
-/** The Completion that was settled in a transaction, with its signature; null if that was another job's. */
-async function settledIn(rpc: Rpc, jobId: Hex, settlementTx: Hex): Promise<Signed | null> {
-  const { logs } = await rpc.client.getTransactionReceipt({ hash: settlementTx });
-  const events = parseEventLogs({ abi: inferenceEscrowAbi, logs, eventName: "JobSettled" });
-  const settled = events.find(({ args }) => args.jobId === jobId)?.args;
-  if (settled === undefined) return null;
-  const { r, vs } = settled;
-  // A finalized job's event has no signature: the contract has its digest on record and does not look at these two.
-  return { completion: signedCompletion(settled), byWorker: { r, vs } };
 }
 
 /** The stored Completion as a dispute needs it, if the chain's worker of the job signed it; null if another one did. */

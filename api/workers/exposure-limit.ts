@@ -21,13 +21,15 @@ type ExposureSettings = {
   ownWorkers: ReadonlySet<string>;
 };
 
+/** Seconds; windows of the contract, and how long an offer holds. */
+export type ExposureTimes = { completion: number; inclusion: number; dispute: number; acknowledge: number };
+
 type Parts = {
   index: Reader;
   directory: Pick<Directory, "slash">;
   operator: number;
   head: Pick<Head, "time">;
-  /** Seconds. */
-  times: { completion: number; inclusion: number; dispute: number; acknowledge: number };
+  times: ExposureTimes;
   logger: Logger;
 };
 
