@@ -402,7 +402,9 @@ export class RunningJob {
       throw await this.#refuse({ reason, why: `${code}: ${detail}` }, workerBrokeOff);
     }
     const { workers, pauses } = this.#context;
-    if (text === "" && shownReasoning === 0) workers.answeredEmpty(worker, model);
+    // Where `max_tokens` ended it before its text began, it says nothing against the model.
+    const isCutShort = finish_reason === "length" && reasoning !== "";
+    if (text === "" && !isCutShort) workers.answeredEmpty(worker, model);
     else if (incident?.code !== "tokens_over_reported") workers.reportSuccess(worker.signer, model.number);
     pauses.succeeded(wallet);
     timings.end("answer");

@@ -167,14 +167,24 @@ it("a worker that knows no tests, or is full, says nothing of its model", async 
   expect(isOffered()).toBe(false);
 });
 
-/** What the gateway notes of the worker after a job that it answered with this text. */
-async function notedAfter(text: string): Promise<string[]> {
+type Given = { text?: string; reasoning?: string; end?: "stop" | "length"; showReasoning?: boolean };
+
+/** What the gateway notes of the worker after a job that it answered with this. The client asked for a hundred tokens at most. */
+async function notedAfter({
+  text = "",
+  reasoning = "",
+  end = "stop",
+  showReasoning = false,
+}: Given): Promise<string[]> {
   vi.useRealTimers();
   const time = Math.floor(Date.now() / 1000);
   const noted: string[] = [];
   const dispatch = async (_endpoint: string, { assignment }: Dispatch, events: DispatchEvents) => {
+    if (reasoning !== "") events.reasoning(reasoning);
     if (text !== "") events.delta(text);
-    return signing.complete(assignment.jobId, text, { completedAt: time, completionTokens: text.length });
+    const counts = { completionTokens: text.length, reasoningTokens: reasoning === "" ? 0 : 100 };
+    const answer = await signing.complete(assignment.jobId, text, { completedAt: time, ...counts });
+    return { ...answer, finish_reason: end };
   };
   const context = fakeGateway({
     time,
@@ -185,11 +195,24 @@ async function notedAfter(text: string): Promise<string[]> {
     },
     client: { dispatch },
   });
-  await runJob(context).completed;
+  const job = runJob(context, { showReasoning });
+  job.clientCame();
+  await job.completed;
   return noted;
 }
 
-it("counts an empty answer as neither success nor failure of its worker", async () => {
-  expect(await notedAfter("")).toEqual(["empty"]);
-  expect(await notedAfter("text")).toEqual(["success"]);
+const reasoning = "thought ".repeat(100);
+it.each<[string, Given, string]>([
+  ["a text", { text: "text" }, "success"],
+  ["nothing", {}, "empty"],
+  ["reasoning alone, at its own end", { reasoning }, "empty"],
+  ["reasoning alone that its client saw, at its own end", { reasoning, showReasoning: true }, "empty"],
+  ["reasoning alone, cut by max_tokens", { reasoning, end: "length" }, "success"],
+  [
+    "reasoning alone that its client saw, cut by max_tokens",
+    { reasoning, end: "length", showReasoning: true },
+    "success",
+  ],
+])("tests a model after an empty answer that no limit explains: %s", async (_title, given, expected) => {
+  expect(await notedAfter(given)).toEqual([expected]);
 });
