@@ -19,9 +19,8 @@ const UNREAD_LIMIT = 128 * 1024 * 1024;
 
 /** The HTTP surface: operator's routes, then everything below `/v1` behind the bearer key. */
 export function createApp(gateway: Gateway): Express {
-  const { config, logger, chat } = gateway;
-  const { store, times } = chat.jobs;
-  const parts = { ...gateway, bodies: new Bodies(), store, kept: chat.kept, arbitrationSeconds: times.arbitration };
+  const { config, logger } = gateway;
+  const parts = { ...gateway, bodies: new Bodies() };
   const app = express();
   app.disable("x-powered-by");
   app.disable("etag");

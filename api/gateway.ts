@@ -78,6 +78,7 @@ export async function startGateway(
   const { head, rpc, signerLock, account } = chain;
   const webhooks = new WebhookService({ pool, head, metrics, logger }, webhookSettings(config, ciphers.webhooks));
   const idempotency = new IdempotencyStore(pool);
+  const kept = new KeptAnswers(rows.store, ciphers.answers);
 
   const stopHousekeeping = startHousekeeping(
     { jobs: rows.store, idempotency, disputes: disputes.requests, incidents: workers.incidents },
@@ -130,8 +131,11 @@ export async function startGateway(
     config,
     pool,
     logger,
+    metrics,
+    phase,
     rpc,
     head,
+    times,
     index: sending.index,
     keys: new Keys(pool),
     operator: chain.operator,
@@ -140,23 +144,22 @@ export async function startGateway(
     balances: sending.balances,
     directory: workers.directory,
     workers: workers.workers,
-    runs: running,
     jobReader: jobs.reader,
+    store: rows.store,
+    kept,
+    desk: disputes.desk,
     webhooks,
-    metrics,
     chat: {
       jobs: jobs.context,
       directory: workers.directory,
       idempotency,
       earlier: new EarlierAnswers(jobs.context),
-      kept: new KeptAnswers(rows.store, ciphers.answers),
+      kept,
       reader: pool,
       docsUrl: config.DOCS_URL,
       runs: running,
       phase,
     },
-    desk: disputes.desk,
-    phase,
     stop,
   };
 }

@@ -1,8 +1,8 @@
-import type pg from "pg";
 import { usdgValue } from "../../protocol/money.ts";
 import type { Balance, Balances } from "../chain/balances.ts";
 import { RpcUnreachable } from "../chain/rpc.ts";
 import { type AccountRow, getAccount, ifIndexed } from "../db/index-reads.ts";
+import type { Reader } from "../db/pool.ts";
 import { unavailable } from "../errors.ts";
 import { isoTime } from "../jobs/job-reader.ts";
 import { tooManyBalances } from "../jobs/refusals.ts";
@@ -20,7 +20,7 @@ export const getAccountRoute = defineRoute({
   response: { description: "The account of the key's wallet.", schema: accountSchema },
   isIndexed: true,
   handler:
-    ({ pool, balances }: { pool: pg.Pool; balances: Balances }) =>
+    ({ pool, balances }: { pool: Reader; balances: Pick<Balances, "bounded"> }) =>
     async ({ client: { wallet, keyCreatedAt }, request }, response) => {
       const account = await ifIndexed(getAccount(pool, wallet), null);
       const credits = await currentCredits(balances.bounded(wallet, request.receivedAt), account);

@@ -72,6 +72,11 @@ export type Route<Parts> = {
   handlers: (parts: Parts) => RequestHandler[];
 };
 
+/** What several endpoints together take of a running gateway. */
+export type PartsOf<Routes extends readonly Route<never>[]> = Routes extends readonly Route<infer Parts>[]
+  ? Parts
+  : never;
+
 /**
  * An endpoint that takes and returns JSON. Its handler gets a validated request; what it returns is the body of the answer.
  *

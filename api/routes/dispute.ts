@@ -5,6 +5,7 @@ import { fromProofHash, toProofHash } from "../../protocol/answer-hash.ts";
 import type { DisputeDesk } from "../disputes/desk.ts";
 import type { JobReader } from "../jobs/job-reader.ts";
 import type { KeptAnswers } from "../jobs/kept-answers.ts";
+import type { JobTimes } from "../jobs/next-step.ts";
 import { contentHash, jobId, txHash } from "../schemas/primitives.ts";
 import { defineRoute } from "./define-route.ts";
 import { jobParams } from "./jobs.ts";
@@ -55,10 +56,10 @@ function noteOf(receivedHash: Hex, kept: string | null): string | null {
 }
 
 type DisputeParts = {
-  jobReader: JobReader;
-  desk: DisputeDesk;
-  kept: KeptAnswers;
-  arbitrationSeconds: number;
+  jobReader: Pick<JobReader, "get">;
+  desk: Pick<DisputeDesk, "request">;
+  kept: Pick<KeptAnswers, "read">;
+  times: Pick<JobTimes, "arbitration">;
 };
 
 /** The request counts from its arrival, however long its body or the settlement take. */
@@ -84,7 +85,7 @@ export const disputeJobRoute = defineRoute({
   ],
   aboutJob: true,
   handler:
-    ({ jobReader, desk, kept, arbitrationSeconds }: DisputeParts) =>
+    ({ jobReader, desk, kept, times }: DisputeParts) =>
     async ({ client: { wallet }, params, body, request }, response) => {
       const receivedHash = fromProofHash(body.received_output_hash) as Hex;
       const { id, job, stored, row } = await jobReader.get(params["job_id"] ?? "", wallet);
@@ -103,7 +104,7 @@ export const disputeJobRoute = defineRoute({
         worker_hash: toProofHash(result.workerHash),
         dispute_tx: result.kind === "opened" ? result.tx : null,
         // Test deployments shorten the window; a client is told whole hours.
-        arbitration_window_hours: Math.ceil(arbitrationSeconds / 3_600),
+        arbitration_window_hours: Math.ceil(times.arbitration / 3_600),
         ...(note !== null && { note }),
       };
     },

@@ -1,8 +1,13 @@
 import { type RequestHandler, Router } from "express";
 import { sleep } from "../../shared/sleep.ts";
-import { CHAIN_SILENT_MS } from "../chain/rpc.ts";
-import { sharedRead } from "../db/pool.ts";
-import type { Gateway } from "../gateway.ts";
+import type { Directory } from "../chain/directory.ts";
+import type { Pipeline } from "../chain/pipeline.ts";
+import { CHAIN_SILENT_MS, type Head } from "../chain/rpc.ts";
+import type { SignerLock } from "../chain/signer-lock.ts";
+import type { Config } from "../config.ts";
+import { type Reader, sharedRead } from "../db/pool.ts";
+import type { Metrics } from "../observe/metrics.ts";
+import type { WorkerPool } from "../workers/worker-pool.ts";
 import { burstLimit, operatorsOnly } from "./limits.ts";
 
 /** Nothing mined for so long, though something waits: no lock is mined in time any more. */
@@ -12,8 +17,25 @@ const DATABASE_MS = 2_000;
 /** One look at the database serves all who ask within this time. */
 const SHARED_MS = 250;
 
+/** Parts without which no chat request is served. */
+export type CheckedParts = {
+  head: Pick<Head, "silentMs">;
+  signerLock: Pick<SignerLock, "held">;
+  pipeline: Pick<Pipeline, "congested" | "unminedMs">;
+  phase: { readonly recovered: boolean; readonly accepting: boolean };
+};
+
+type WorkerParts = { directory: Pick<Directory, "models">; workers: Pick<WorkerPool, "hosts"> };
+
+type HealthParts = CheckedParts &
+  WorkerParts & {
+    config: Pick<Config, "BURST_PER_SECOND" | "METRICS_TOKEN">;
+    pool: Reader;
+    metrics: { registry: Pick<Metrics["registry"], "contentType" | "metrics"> };
+  };
+
 /** `GET /healthz` (alive), `/readyz` (can serve), `/metrics` (Prometheus, not for clients). */
-export function healthRoutes(gateway: Gateway): Router {
+export function healthRoutes(gateway: HealthParts): Router {
   const alive: RequestHandler = (_request, response) => {
     response.json({ status: "ok" });
   };
@@ -49,7 +71,7 @@ export function healthRoutes(gateway: Gateway): Router {
 }
 
 /** Whether each part that a chat request needs works now, but for the database. */
-export const gatewayChecks = ({ head, signerLock, pipeline, phase }: Gateway) => ({
+export const gatewayChecks = ({ head, signerLock, pipeline, phase }: CheckedParts) => ({
   chain: head.silentMs <= CHAIN_SILENT_MS,
   signer: signerLock.held,
   settlement: !pipeline.congested,
@@ -59,7 +81,7 @@ export const gatewayChecks = ({ head, signerLock, pipeline, phase }: Gateway) =>
 });
 
 /** Workers that answer this gateway, of any model. */
-function aliveWorkers({ directory, workers }: Gateway): number {
+function aliveWorkers({ directory, workers }: WorkerParts): number {
   const hosts = directory.models().flatMap(({ number }) => workers.hosts(number));
   return new Set(hosts.map(({ signer }) => signer)).size;
 }

@@ -56,7 +56,7 @@ export const jobsQuerySchema = z.object({
 export const jobParams = z.object({ job_id: pathParameter("Job id.", "job_0198c0de5f7a7c3e9b1d2f3a4b5c6d7e") });
 
 type JobSource = {
-  jobReader: JobReader;
+  jobReader: Pick<JobReader, "get" | "list">;
   /** How a job of the list is shown; default: the Job object. */
   showJob?: (found: FoundJob) => JobObject;
 };
@@ -122,7 +122,7 @@ export const getJobOutputRoute = defineRoute({
   errors: ["job_not_found", "output_not_found", "job_not_settled"],
   aboutJob: true,
   handler:
-    ({ jobReader, store, kept }: JobSource & { store: JobStore; kept: KeptAnswers }) =>
+    ({ jobReader, store, kept }: JobSource & { store: Pick<JobStore, "handOut">; kept: Pick<KeptAnswers, "read"> }) =>
     async ({ client: { wallet }, params: { job_id: id = "" } }, response) => {
       const { job, stored } = await jobReader.get(id, wallet);
       setJobHeaders(response, job);

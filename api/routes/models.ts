@@ -15,10 +15,13 @@ const PARAMETERS: Record<Ability, string> = {
   reasoning: "reasoning_effort",
 };
 
-type ModelSource = { directory: Directory; workers: WorkerPool };
+type ModelSource = {
+  directory: Pick<Directory, "model" | "models">;
+  workers: Pick<WorkerPool, "hosts" | "medianFirstToken" | "abilities" | "alwaysReasons">;
+};
 
 /** The Model resource of the specification. */
-function modelObject(workers: WorkerPool, model: Model): z.infer<typeof modelSchema> {
+function modelObject(workers: ModelSource["workers"], model: Model): z.infer<typeof modelSchema> {
   return {
     id: model.id,
     object: "model",

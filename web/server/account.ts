@@ -2,12 +2,13 @@
 import { type Request, type RequestHandler, type Response, Router } from "express";
 import { type Address, type Hex, zeroAddress } from "viem";
 import { z } from "zod";
+import type { Keys } from "../../api/account/keys.ts";
 import { termsOf } from "../../api/chain/balances.ts";
-import { type Rpc, RpcUnreachable } from "../../api/chain/rpc.ts";
+import { type Head, type Rpc, RpcUnreachable } from "../../api/chain/rpc.ts";
 import { bondsOf, ifIndexed } from "../../api/db/index-reads.ts";
+import type { Reader } from "../../api/db/pool.ts";
 import { ApiError } from "../../api/errors.ts";
-import type { Gateway } from "../../api/gateway.ts";
-import { answerSeconds, type FoundJob, isoTime } from "../../api/jobs/job-reader.ts";
+import { answerSeconds, type FoundJob, isoTime, type JobReader } from "../../api/jobs/job-reader.ts";
 import { write } from "../../api/routes/completion.ts";
 import { jobsQuerySchema } from "../../api/routes/jobs.ts";
 import { inTurns } from "../../api/routes/read-turns.ts";
@@ -21,14 +22,23 @@ import { type UsageRow, usageSince, usedIn } from "./usage.ts";
 const HOUR_SECONDS = 3_600;
 const DAY_SECONDS = 86_400;
 
+export type AccountParts = {
+  rpc: Pick<Rpc, "client">;
+  escrow: Address;
+  head: Pick<Head, "time">;
+  pool: Reader;
+  jobReader: Pick<JobReader, "list">;
+  keys: Pick<Keys, "current" | "regenerate" | "revoke">;
+};
+
 /** `GET /account`, `GET /usage`, `GET /jobs.csv`, and `/key`. */
-export function webAccountRoutes(gateway: Gateway, session: RequestHandler): Router {
+export function webAccountRoutes(parts: AccountParts, session: RequestHandler): Router {
   const turns = inTurns();
   return Router()
-    .get("/account", session, showAccount(gateway))
-    .get("/usage", session, turns, showUsage(gateway))
-    .get("/jobs.csv", session, turns, usageCsv(gateway))
-    .use("/key", session, keyRoutes(gateway));
+    .get("/account", session, showAccount(parts))
+    .get("/usage", session, turns, showUsage(parts))
+    .get("/jobs.csv", session, turns, usageCsv(parts))
+    .use("/key", session, keyRoutes(parts));
 }
 
 /**
@@ -36,11 +46,11 @@ export function webAccountRoutes(gateway: Gateway, session: RequestHandler): Rou
  * the UTC day of the chain's time, and only while a daily limit is set. `claimable_units`: payouts that the token
  * refused, in its units. `in_bonds`: the part of `escrowed` that open disputes hold; null while the index cannot tell.
  */
-function showAccount({ rpc, config, pool, head }: Gateway): RequestHandler {
+function showAccount({ rpc, escrow, pool, head }: AccountParts): RequestHandler {
   return async (request, response) => {
     const { wallet } = clientOf(request);
     const [[account, key, disputes, claimable], bonds] = await Promise.all([
-      readAccount(rpc, config.deployment.contracts.InferenceEscrow, wallet),
+      readAccount(rpc, escrow, wallet),
       ifIndexed(bondsOf(pool, wallet), null),
     ]);
     const [disputeKey, , most_open, open] = disputes;
@@ -64,7 +74,7 @@ function showAccount({ rpc, config, pool, head }: Gateway): RequestHandler {
   };
 }
 
-async function readAccount(rpc: Rpc, address: Address, wallet: Address) {
+async function readAccount(rpc: AccountParts["rpc"], address: Address, wallet: Address) {
   const escrow = { address, abi: inferenceEscrowAbi, args: [wallet] } as const;
   try {
     return await Promise.all([
@@ -105,7 +115,7 @@ function spanStarts(range: keyof typeof USAGE_RANGES, now: number): number[] {
  * (`by_model`); and `models`, the same by model, the dearest first. `credits` are what the jobs cost in the end, after disputes. Times to the
  * answer are not summed by the month.
  */
-function showUsage({ pool, head }: Gateway): RequestHandler {
+function showUsage({ pool, head }: AccountParts): RequestHandler {
   return async (request, response) => {
     const { range } = validate(usageQuery, request.query);
     const starts = spanStarts(range, head.time);
@@ -152,7 +162,7 @@ const CSV_COLUMNS: Record<string, (found: FoundJob) => string | number | null> =
  * `GET /jobs.csv` with the filters of `GET /jobs`: all matching jobs, newest first, as RFC 4180, streamed page by page. One export of a wallet runs
  * at a time: each reads all of its jobs.
  */
-function usageCsv({ jobReader: jobs }: Gateway): RequestHandler {
+function usageCsv({ jobReader: jobs }: AccountParts): RequestHandler {
   const exporting = new Set<Address>();
   return async (request, response) => {
     const { wallet } = clientOf(request);
@@ -193,7 +203,7 @@ function usageCsv({ jobReader: jobs }: Gateway): RequestHandler {
  * `GET /key` → `{key: {hint, created_at, last_used_at, suspended} | null}`; `POST /key` creates the wallet's key, or replaces it, and
  * returns it once as `api_key`; `DELETE /key` revokes it. Both hold for the very next request to the API.
  */
-function keyRoutes({ keys }: Gateway): Router {
+function keyRoutes({ keys }: AccountParts): Router {
   const show: RequestHandler = async (request, response) => {
     const key = await keys.current(clientOf(request).wallet);
     const shown = key && {

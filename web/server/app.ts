@@ -3,24 +3,25 @@ import { existsSync, readFileSync } from "node:fs";
 import { extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import express, { type ErrorRequestHandler, type RequestHandler, Router } from "express";
+import type pg from "pg";
 import { isHex } from "viem";
 import { z } from "zod";
+import type { Rpc } from "../../api/chain/rpc.ts";
+import type { Config } from "../../api/config.ts";
 import { getAccount, ifIndexed } from "../../api/db/index-reads.ts";
-import type { JobStore } from "../../api/db/jobs.ts";
 import { quoted, WebError } from "../../api/errors.ts";
-import type { Gateway } from "../../api/gateway.ts";
 import { answerSeconds, type FoundJob } from "../../api/jobs/job-reader.ts";
-import type { KeptAnswers } from "../../api/jobs/kept-answers.ts";
-import { mount } from "../../api/routes/define-route.ts";
+import type { JobTimes } from "../../api/jobs/next-step.ts";
+import { mount, type PartsOf } from "../../api/routes/define-route.ts";
 import { type Bodies, readForm, takeBody } from "../../api/routes/json-body.ts";
 import { burstLimit, noStore } from "../../api/routes/limits.ts";
 import { addressOf, inTheme, pathOf, themeOf, validate } from "../../api/routes/request.ts";
 import { JOB_ROUTES, WEBHOOK_ROUTES } from "../../api/routes/routes.ts";
 import { OWN_PATHS, PATHS } from "../../shared/web-paths.ts";
 import type * as contract from "../contract.ts";
-import { webAccountRoutes } from "./account.ts";
-import { explorerRoutes } from "./explorer.ts";
-import { networkRoutes } from "./network.ts";
+import { type AccountParts, webAccountRoutes } from "./account.ts";
+import { type ExplorerParts, explorerRoutes } from "./explorer.ts";
+import { type AskedWorkers, networkRoutes } from "./network.ts";
 import { Newcomers } from "./newcomers.ts";
 import { operatorCostsRoute } from "./operator-costs.ts";
 import { previewRoutes, previewTags } from "./preview.ts";
@@ -28,7 +29,7 @@ import { demoRoute, deploymentRoute, publicConfig } from "./public.ts";
 import { requireSession, type Session, Sessions } from "./sessions.ts";
 import { ContractSignatures, Nonces, type SignInCheck, verifySignIn } from "./sign-in.ts";
 import { spendingRoutes } from "./spending.ts";
-import { statusRoute } from "./status.ts";
+import { type StatusParts, statusRoute } from "./status.ts";
 import { deliveryRoutes, settingsRoutes } from "./webhooks.ts";
 
 /** Requests a second from one address that lead to questions to the node; nodes are metered. */
@@ -38,16 +39,29 @@ const EXPLORED_PER_SECOND = 20;
 /** The same for what is read of all workers and models, on the connections that jobs need. */
 const DIRECTORY_PER_SECOND = 50;
 
-/** The gateway, with what the routes that `/v1` has as well take of it; all bodies together have one bound. */
-type WebParts = Gateway & { bodies: Bodies; store: JobStore; kept: KeptAnswers; arbitrationSeconds: number };
+/** What the application takes of the gateway: what its own routes need, and the routes that `/v1` has as well. */
+type WebParts = Omit<AccountParts, "escrow"> &
+  StatusParts &
+  PartsOf<typeof JOB_ROUTES> &
+  PartsOf<typeof WEBHOOK_ROUTES> & {
+    config: Config;
+    pool: pg.Pool;
+    rpc: Rpc;
+    head: ExplorerParts["head"];
+    operator: { readonly id: number };
+    workers: AskedWorkers;
+    times: Pick<JobTimes, "dispute" | "inclusion">;
+    /** All request bodies of the process together have one bound. */
+    bodies: Bodies;
+  };
 
 /** The front door, for browsers, and everything below `/app`. */
-export function webApp(gateway: WebParts): Router {
-  const shown = publicConfig(gateway.config, gateway.operator.id, gateway.chat.jobs.times);
-  const page = showPage(JSON.stringify(shown), previewTags(gateway.config));
+export function webApp(parts: WebParts): Router {
+  const shown = publicConfig(parts.config, parts.operator.id, parts.times);
+  const page = showPage(JSON.stringify(shown), previewTags(parts.config));
   return Router()
     .get(PATHS.front, browsersOnly, securityHeaders, page(200, firstOf("front")), webErrorHandler)
-    .use("/app", securityHeaders, Router().use("/api", webApi(gateway, shown)).use(staticFiles(page)), webErrorHandler);
+    .use("/app", securityHeaders, Router().use("/api", webApi(parts, shown)).use(staticFiles(page)), webErrorHandler);
 }
 
 /** A program that asks for `/` learns that there is nothing here. */
@@ -56,16 +70,17 @@ const browsersOnly: RequestHandler = (request, response, next) => {
   next(request.accepts(["json", "html"]) === "html" ? undefined : "route");
 };
 
-function webApi(gateway: WebParts, shown: object): Router {
-  const { config, pool, rpc, head } = gateway;
+function webApi(parts: WebParts, shown: object): Router {
+  const { config, pool, rpc, head, webhooks } = parts;
   const { origin } = new URL(config.APP_URL);
   const { chainId, contracts } = config.deployment;
+  const escrow = contracts.InferenceEscrow;
   const sessions = new Sessions(pool, origin);
   const nonces = new Nonces(pool, config.MASTER_KEY, config.OTHER_MASTER_KEYS);
 
   const api = Router();
   api.use("/previews", previewRoutes({ reader: pool, config }));
-  api.use(burstLimit(config.BURST_PER_SECOND), noStore, sameOriginOnly(origin), readForm(gateway.bodies));
+  api.use(burstLimit(config.BURST_PER_SECOND), noStore, sameOriginOnly(origin), readForm(parts.bodies));
   // Open to everybody, also with a wallet that has nothing, and each asks the node, some of them a dozen times.
   api.use(
     ["/session", "/account", "/settings", "/webhooks"],
@@ -83,21 +98,21 @@ function webApi(gateway: WebParts, shown: object): Router {
   const contractWallets = new ContractSignatures(rpc);
   api.use(sessionRoutes({ sessions, nonces, newcomers, contracts: contractWallets, audience: { origin, chainId } }));
   api.use(explorerRoutes({ rpc, head, reader: pool, contracts }));
-  api.get("/operators/:id/gas", operatorCostsRoute({ rpc, reader: pool, escrow: contracts.InferenceEscrow }));
-  api.use(networkRoutes(pool, gateway.workers, gateway.operator.id));
-  api.get("/status", statusRoute(gateway));
+  api.get("/operators/:id/gas", operatorCostsRoute({ rpc, reader: pool, escrow }));
+  api.use(networkRoutes(pool, parts.workers, parts.operator.id));
+  api.get("/status", statusRoute(parts));
   api.get("/demo", demoRoute(config));
 
   const session = requireSession(sessions);
-  api.use(webAccountRoutes(gateway, session));
-  api.use(spendingRoutes(gateway, session));
+  api.use(webAccountRoutes({ ...parts, escrow }, session));
+  api.use(spendingRoutes(parts, session));
   const showJob = (found: FoundJob) => ({ ...found.job, answer_seconds: answerSeconds(found) });
   api.use("/jobs", session);
-  mount(api, JOB_ROUTES, { ...gateway, showJob });
-  api.use("/settings", session, settingsRoutes(gateway.webhooks.context));
+  mount(api, JOB_ROUTES, { ...parts, showJob });
+  api.use("/settings", session, settingsRoutes(webhooks.context));
   api.use(["/webhooks", "/deliveries"], session);
-  api.use(deliveryRoutes(gateway.webhooks.context));
-  mount(api, WEBHOOK_ROUTES, gateway);
+  api.use(deliveryRoutes(webhooks.context));
+  mount(api, WEBHOOK_ROUTES, parts);
   api.use(unknown);
   return api;
 }

@@ -34,7 +34,7 @@ import { EVENTS_SHOWN, JOBS_SHOWN, showEvent, showJob } from "./network.ts";
 
 type RawTransaction = { hash: Hex; from: Hex; to: Hex | null; input: Hex; value: Hex; gas: Hex; nonce: Hex };
 
-type Parts = { rpc: Rpc; head: Pick<Head, "block">; reader: Reader; contracts: Record<string, Address> };
+export type ExplorerParts = { rpc: Rpc; head: Pick<Head, "block">; reader: Reader; contracts: Record<string, Address> };
 
 const LATEST_JOBS = 12;
 const LATEST_TRANSACTIONS = 12;
@@ -61,7 +61,7 @@ const KEPT_BYTES = 16 * 1024 * 1024;
  *   /explorer/jobs                  all jobs by their locks, in such pages
  *   /explorer/find/{hash}           what a hash may be
  */
-export function explorerRoutes({ rpc, head, reader, contracts }: Parts): Router {
+export function explorerRoutes({ rpc, head, reader, contracts }: ExplorerParts): Router {
   const ours = new Set(Object.values(contracts).map((address) => address.toLowerCase()));
   const escrow = contracts["InferenceEscrow"] as Address;
   const workersKnown = sharedRead(() => listWorkers(reader));

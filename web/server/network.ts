@@ -55,6 +55,9 @@ import {
   totalsBy,
 } from "./network-day.ts";
 
+/** What the gateway's own questions say of the workers. */
+export type AskedWorkers = Pick<WorkerPool, "hosts" | "states" | "counting" | "isDemo">;
+
 const SLASHES_SHOWN = 10;
 const INCIDENTS_SHOWN = 10;
 const LATEST = 8;
@@ -80,7 +83,7 @@ const NOTHING: DayTotal = { jobs: 0, settled: 0, failed: 0, credits: 0, units: 0
  * them; `owed` is what the treasury still owes a worker after disputes. A worker's success is of this operator's jobs: the chain does not
  * say who failed a job.
  */
-export function networkRoutes(reader: Reader, pool: WorkerPool, operator: number): Router {
+export function networkRoutes(reader: Reader, pool: AskedWorkers, operator: number): Router {
   const day = networkDay(reader);
   const earnings = earningsByWorker(reader);
   const times = workTimes(reader);
@@ -321,7 +324,7 @@ function rangeOf({ query: { range = "24h" } }: Request): ObservedRange {
   });
 }
 
-const showModel = (row: ModelRow, pool: WorkerPool, today: DayTotal): Omit<contract.Model, "observed_24h"> => ({
+const showModel = (row: ModelRow, pool: AskedWorkers, today: DayTotal): Omit<contract.Model, "observed_24h"> => ({
   number: row.number,
   id: row.id,
   owned_by: row.ownedBy,

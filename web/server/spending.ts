@@ -3,10 +3,10 @@ import { type RequestHandler, Router } from "express";
 import type pg from "pg";
 import type { Address } from "viem";
 import { z } from "zod";
+import type { Head } from "../../api/chain/rpc.ts";
 import { getHead } from "../../api/db/index-reads.ts";
 import type { Reader } from "../../api/db/pool.ts";
 import { ApiError } from "../../api/errors.ts";
-import type { Gateway } from "../../api/gateway.ts";
 import { inTurns } from "../../api/routes/read-turns.ts";
 import { clientOf, validate } from "../../api/routes/request.ts";
 import type * as contract from "../contract.ts";
@@ -27,11 +27,14 @@ const statementQuery = z.object({
     .optional(),
 });
 
+/** The index, the wallets' alerts, and the chain's time. */
+type SpendingParts = { pool: Reader; head: Pick<Head, "time"> };
+
 /**
  * `GET /statement?month=2026-11`, this month unless the request names one: what changed the wallet's credits, by the UTC day.
  * `GET /spending`: what was charged today and this month, where the wallet wants to be told of it.
  */
-export function spendingRoutes({ pool, head }: Pick<Gateway, "pool" | "head">, session: RequestHandler): Router {
+export function spendingRoutes({ pool, head }: SpendingParts, session: RequestHandler): Router {
   const statements = new AnswerCache<contract.Statement>({
     keptMs: ({ complete }) => (complete ? COMPLETE_MS : RUNNING_MS),
     bytes: KEPT_BYTES,

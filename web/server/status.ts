@@ -1,10 +1,12 @@
 /** Whether the service works, for everybody and for monitors. Below /app/api. */
 import type { RequestHandler } from "express";
+import type { Directory } from "../../api/chain/directory.ts";
+import type { Head } from "../../api/chain/rpc.ts";
 import { getHead, ifIndexed } from "../../api/db/index-reads.ts";
 import { observedModels } from "../../api/db/observations.ts";
-import { sharedRead } from "../../api/db/pool.ts";
-import type { Gateway } from "../../api/gateway.ts";
-import { gatewayChecks } from "../../api/routes/health.ts";
+import { type Reader, sharedRead } from "../../api/db/pool.ts";
+import { type CheckedParts, gatewayChecks } from "../../api/routes/health.ts";
+import type { WorkerPool } from "../../api/workers/worker-pool.ts";
 import type * as contract from "../contract.ts";
 
 /** An index that is further behind shows lists that are old. */
@@ -14,12 +16,19 @@ const SHARED_MS = 1_000;
 
 type Part = contract.Status["parts"][number];
 
+export type StatusParts = CheckedParts & {
+  pool: Reader;
+  head: Pick<Head, "block">;
+  directory: Pick<Directory, "models">;
+  workers: Pick<WorkerPool, "hosts" | "isDemo">;
+};
+
 /**
  * `GET /status`, without a sign-in: `{status, checked_at, parts: [{name, ok, says}], models: [{id, active_workers, demo, uptime_24h}]}`. `down`, with
  * HTTP 503: chat requests are refused. `degraded`: the index is behind, or a model has no worker. Retired models are left out.
  */
-export function statusRoute(gateway: Gateway): RequestHandler {
-  const { pool, head, directory, workers } = gateway;
+export function statusRoute(parts: StatusParts): RequestHandler {
+  const { pool, head, directory, workers } = parts;
   const seen = observedModels(pool);
   const look = sharedRead(
     async (): Promise<contract.Status> => {
@@ -27,7 +36,7 @@ export function statusRoute(gateway: Gateway): RequestHandler {
         ifIndexed(getHead(pool), null).catch(() => undefined),
         seen().catch(() => new Map<number, { uptime: number | null }>()),
       ]);
-      const checks = gatewayChecks(gateway);
+      const checks = gatewayChecks(parts);
       const models = directory.models().map(({ number, id }) => ({
         id,
         active_workers: workers.hosts(number).length,
@@ -36,7 +45,7 @@ export function statusRoute(gateway: Gateway): RequestHandler {
       }));
       const lag = indexed == null ? null : Math.max(0, head.block.number - indexed.blockNumber);
       const isUp = checks.signer && checks.settlement && checks.mining && checks.recovery && checks.accepting;
-      const parts: Part[] = [
+      const listed: Part[] = [
         { name: "gateway", ok: isUp, says: isUp ? "takes requests" : "refuses chat requests for the moment" },
         {
           name: "chain",
@@ -50,7 +59,7 @@ export function statusRoute(gateway: Gateway): RequestHandler {
           says: lag === null ? "is being built" : lag === 0 ? "has every block" : `${lag} blocks behind the chain`,
         },
       ];
-      return { status: stateOf(parts, models), checked_at: new Date().toISOString(), parts, models };
+      return { status: stateOf(listed, models), checked_at: new Date().toISOString(), parts: listed, models };
     },
     Date.now,
     () => SHARED_MS,

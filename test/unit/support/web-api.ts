@@ -20,7 +20,7 @@ export async function serveWebApi(answer: (statement: string) => unknown[], part
     operator: { id: 1 },
     bodies: new Bodies(),
     webhooks: { context: {} },
-    chat: { jobs: { times: {} } },
+    times: {},
     workers: { hosts: () => [], states: () => [] },
     ...parts,
   };
