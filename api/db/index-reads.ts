@@ -129,22 +129,31 @@ export async function listOverdueJobs(reader: Reader, operator: number, lockedBe
   return rows.map(({ id }) => id);
 }
 
-/** Credits charged for an operator's jobs, by worker (lower case): of those locked in a span of time (Unix seconds) that nobody disputed. */
+/**
+ * Credits charged for an operator's jobs, by worker (lower case): of those locked in a span of time (Unix seconds) that nobody disputed, without
+ * those that their workers proved by themselves.
+ */
 export async function chargedAtWorkers(
   reader: Reader,
   operator: number,
   { from, until }: { from: number; until: number },
 ): Promise<Map<string, number>> {
   const text = `SELECT worker, sum(credits_charged)::float8 AS credits FROM ${view("job")}
-    WHERE operator = $1 AND status = 'settled' AND created_at >= $2 AND created_at < $3 AND credits_compensated = 0 GROUP BY worker`;
+    WHERE operator = $1 AND status = 'settled' AND created_at >= $2 AND created_at < $3 AND credits_compensated = 0
+      AND proven_at IS NULL GROUP BY worker`;
   return byWorker(await read(reader, "charged_at_workers", text, [operator, from, until]));
 }
 
-/** Credits locked for an operator's jobs that their workers proved by themselves and that have not ended, by worker (lower case). */
-export async function provenAtWorkers(reader: Reader, operator: number): Promise<Map<string, number>> {
-  const text = `SELECT worker, sum(credits_locked)::float8 AS credits FROM ${view("job")}
-    WHERE operator = $1 AND status = ANY('{settling,disputed}') AND proven_at IS NOT NULL AND ended_at IS NULL GROUP BY worker`;
-  return byWorker(await read(reader, "proven_at_workers", text, [operator]));
+/**
+ * Credits of an operator's jobs that their workers proved by themselves, by worker (lower case): what is locked for those that have not ended, and
+ * what was charged for those that were locked from `from` (Unix seconds) on and that nobody disputed.
+ */
+export async function provenAtWorkers(reader: Reader, operator: number, from: number): Promise<Map<string, number>> {
+  const text = `SELECT worker, sum(CASE WHEN status = 'settled' THEN credits_charged ELSE credits_locked END)::float8 AS credits
+    FROM ${view("job")} WHERE operator = $1 AND proven_at IS NOT NULL AND (
+      status = ANY('{settling,disputed}') AND ended_at IS NULL
+      OR status = 'settled' AND created_at >= $2 AND credits_compensated = 0) GROUP BY worker`;
+  return byWorker(await read(reader, "proven_at_workers", text, [operator, from]));
 }
 
 const byWorker = (rows: { worker: string; credits: number }[]): Map<string, number> =>

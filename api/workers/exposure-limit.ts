@@ -55,7 +55,7 @@ export class ExposureLimit {
   readonly #refused = new Map<Hex, Map<string, Risk>>();
   /** Sum of all three, by worker. */
   readonly #atRisk = new Map<string, number>();
-  /** What the index says, by worker: locks of jobs that the worker proved and that are not over. */
+  /** What the index says, by worker: jobs that the worker proved by itself, which are not over or whose charge can still be disputed. */
   #proven = new Map<string, number>();
   /** Chain time; what was locked before is an earlier process's. */
   #startedAt: number | undefined;
@@ -212,10 +212,11 @@ export class ExposureLimit {
     const { index, operator, head, times } = this.#parts;
     const indexed = await getHead(index);
     if (indexed === null) return;
-    this.#proven = await provenAtWorkers(index, operator);
-    if (this.#isCounted) return;
     const now = Math.min(head.time, indexed.blockTime);
+    // Jobs that were locked before are beyond dispute, or have not ended yet.
     const from = now - times.completion - this.#disputable;
+    this.#proven = await provenAtWorkers(index, operator, from);
+    if (this.#isCounted) return;
     const recent = await chargedAtWorkers(index, operator, { from, until: this.#startedAt ?? now });
     this.#isCounted = true;
     for (const [worker, credits] of recent) {

@@ -1,7 +1,14 @@
 import { randomBytes } from "node:crypto";
 import type { Hex } from "viem";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import { type JobQuery, listJobs, listOverdueJobs, type Reader } from "../../api/db/index-reads.ts";
+import {
+  chargedAtWorkers,
+  type JobQuery,
+  listJobs,
+  listOverdueJobs,
+  provenAtWorkers,
+  type Reader,
+} from "../../api/db/index-reads.ts";
 import {
   listBlockEvents,
   listEventsOfJobs,
@@ -254,4 +261,36 @@ test("a month of a wallet is read by an index that has only changes of balances"
   expect(plans).toHaveLength(1);
   expect(plans[0]).not.toContain("Seq Scan");
   expect(plans[0]?.match(/protocol_event_by_wallet_block_time/g)).toHaveLength(4);
+});
+
+test("what workers proved by themselves counts until its charge can no longer be disputed", async () => {
+  const [since, worker] = [1_700_000_000 + JOBS - 5, `0x${"f".repeat(40)}`];
+  const client = await stage.pool.connect();
+  onTestFinished(() => client.release(true));
+  await client.query("BEGIN; SET LOCAL session_replication_role = replica");
+  for (const [n, status, ended, compensated] of [
+    [JOBS - 6, "settled", true, 0], // 1: it was locked too early
+    [JOBS - 5, "settled", true, 0], // 2
+    [JOBS - 4, "settled", true, 2], // 4: its client was compensated
+    [JOBS - 3, "settling", false, 0], // 8
+    [1, "disputed", false, 0], // 16
+    [JOBS - 2, "disputed", true, 0], // 32: it was charged before
+    [JOBS - 1, "refunded", true, 0], // 64
+  ] as const) {
+    await client.query(
+      `UPDATE index.job SET status = $2, worker = $3, proven_at = 1, ended_at = CASE WHEN $4 THEN 1 END, credits_compensated = $5
+       WHERE id = $1`,
+      [id(n), status, worker, ended, compensated],
+    );
+  }
+  await client.query(
+    `UPDATE index.job SET credits_locked = 100 * size.credits, credits_charged = size.credits
+     FROM unnest($1::text[]) WITH ORDINALITY AS one(id, n), LATERAL (SELECT (2 ^ (n - 1))::int AS credits) size WHERE job.id = one.id`,
+    [[6, 5, 4, 3].map((n) => id(JOBS - n)).concat(id(1), id(JOBS - 2), id(JOBS - 1))],
+  );
+  expect(await provenAtWorkers(client, 1, since)).toEqual(new Map([[worker, 2 + 800 + 1_600]]));
+  const charged = await chargedAtWorkers(client, 1, { from: since - 1, until: since + 2 });
+  expect(charged.has(worker)).toBe(false);
+  const [plan = ""] = await plansOf((reader) => provenAtWorkers(reader, 1, since));
+  expect(plan).not.toMatch(/Seq Scan/);
 });

@@ -38,7 +38,8 @@ async function over(
   const query = async ({ name, values }: { name: string; values: number[] }) => {
     if (settled === null) throw Object.assign(new Error("no schema"), { code: "3F000" });
     const row = (credits: number) => ({ rows: credits === 0 ? [] : [{ worker: SIGNER.toLowerCase(), credits }] });
-    if (name === "index_proven_at_workers") return row(proven);
+    // Charges of what was locked within the completion and the dispute window before.
+    if (name === "index_proven_at_workers") return row(values[1] === now() - 240 ? proven : 0);
     if (name !== "index_charged_at_workers") return { rows: [{ blockNumber: 1, blockTime: now() }] };
     const [, from, until] = values as [number, number, number];
     const within = settled.filter(({ createdAt }) => createdAt >= from && createdAt < until);
