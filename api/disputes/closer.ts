@@ -2,18 +2,25 @@
  * Ends what nobody else has to end: disputes on which no arbiter ruled in time, and what the treasury still owes for jobs after a ruling. Anybody
  * may do both on chain, for gas of his own, so a client should not have to.
  */
+import type { Logger } from "pino";
 import { type Address, erc20Abi, type Hex } from "viem";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import { type Repeated, repeat } from "../../shared/repeat.ts";
 import { collectDebtOperation, expireOperation, type Operation } from "../chain/operations.ts";
-import { type Rpc, RpcError } from "../chain/rpc.ts";
+import type { Operator } from "../chain/operator.ts";
+import type { Pipeline } from "../chain/pipeline.ts";
+import { type Head, type Rpc, RpcError } from "../chain/rpc.ts";
 import type { SignerLock } from "../chain/signer-lock.ts";
 import { IndexUnavailable, listDebts, listUnruled, type Reader } from "../db/index-reads.ts";
-import type { JobContext } from "../jobs/context.ts";
 
 type Parts = {
-  jobs: Pick<JobContext, "account" | "escrow" | "head" | "logger" | "operator"> & {
-    pipeline: Pick<JobContext["pipeline"], "submit">;
+  jobs: {
+    account: { readonly address: Address };
+    escrow: Address;
+    operator: Pick<Operator, "id">;
+    head: Pick<Head, "block">;
+    pipeline: Pick<Pipeline, "submit">;
+    logger: Logger;
   };
   rpc: Pick<Rpc, "request" | "client">;
   index: Reader;

@@ -1,4 +1,5 @@
 /** Decides dispute requests: whether the job can be disputed and the hashes differ. Opens the dispute on chain. */
+import type { Logger } from "pino";
 import type { Address, ContractFunctionReturnType, Hex } from "viem";
 import { type Delivery, deliveryTypes, type SignedDelivery } from "../../protocol/delivery.ts";
 import { inferenceEscrowAbi, workerRegistryAbi } from "../../protocol/generated/abi.ts";
@@ -8,14 +9,17 @@ import { decodePayee } from "../../protocol/words.ts";
 import { jobDigests } from "../../shared/keccak.ts";
 import { recoverSigner } from "../../shared/secp256k1.ts";
 import { openDisputeOperation } from "../chain/operations.ts";
-import type { Rpc } from "../chain/rpc.ts";
+import type { Operator } from "../chain/operator.ts";
+import type { Pipeline } from "../chain/pipeline.ts";
+import type { Head, Rpc } from "../chain/rpc.ts";
 import { provenIn, type Signed, settledIn } from "../chain/settlements.ts";
 import type { DisputeRequest } from "../db/disputes.ts";
 import type { IndexedJob } from "../db/index-reads.ts";
-import type { SignedCompletion, StoredJob } from "../db/jobs.ts";
+import type { JobStore, SignedCompletion, StoredJob } from "../db/jobs.ts";
 import type { ErrorCode } from "../errors.ts";
-import type { JobContext } from "../jobs/context.ts";
-import { settleBefore } from "../jobs/next-step.ts";
+import { type JobTimes, settleBefore } from "../jobs/next-step.ts";
+import type { RowUpdater } from "../jobs/row-updater.ts";
+import type { Signing, SigningDomain } from "../workers/signatures.ts";
 
 /** What the client of a refused dispute is told. `seconds`: the time to dispute; `disputeTx`: of a dispute that is open. */
 export type RefusalMessage = (
@@ -93,8 +97,17 @@ export type Decision =
   | { kind: "refused"; reason: Refusal };
 
 export type DecisionContext = {
-  jobs: JobContext;
-  rpc: Rpc;
+  jobs: Signing & {
+    account: { readonly address: Address };
+    operator: Pick<Operator, "id" | "inOffice" | "refresh">;
+    head: Pick<Head, "time">;
+    times: JobTimes;
+    pipeline: Pick<Pipeline, "submit">;
+    store: Pick<JobStore, "find">;
+    rows: Pick<RowUpdater, "written">;
+    logger: Logger;
+  };
+  rpc: Pick<Rpc, "client">;
   registry: Address;
   /** The job as the index has it; null if it does not (yet). */
   indexed: (jobId: Hex) => Promise<Pick<IndexedJob, "proofTx" | "settlementTx" | "proofHash" | "disputeTx"> | null>;
@@ -313,7 +326,7 @@ const isBeingSent = (stored: StoredJob | null): boolean =>
 
 /** What this service sent to the job's client, signed: its arbiters read it. Null where that is not known. */
 async function signDelivery(
-  { account, chainId, escrow }: Pick<JobContext, "account" | "chainId" | "escrow">,
+  { account, chainId, escrow }: Signing,
   jobId: Hex,
   stored: StoredJob | null,
 ): Promise<SignedDelivery | null> {
@@ -326,8 +339,8 @@ async function signDelivery(
 
 /** The stored Completion as a dispute needs it, if the chain's worker of the job signed it; null if another one did. */
 async function storedCompletion(
-  { chainId, escrow }: Pick<JobContext, "chainId" | "escrow">,
-  { rpc, registry }: { rpc: Rpc; registry: Hex },
+  { chainId, escrow }: SigningDomain,
+  { rpc, registry }: Pick<DecisionContext, "rpc" | "registry">,
   { completion, signature }: SignedCompletion,
   worker: number,
 ): Promise<Signed | null> {

@@ -4,11 +4,13 @@ import { type Ability, asksReasoning, type ChatRequest, needsOf } from "../../pr
 import type { DecodedRevert } from "../../protocol/events.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import { DEFAULT_MAX_TOKENS, quote } from "../../protocol/pricing.ts";
-import type { SpendingTerms } from "../chain/balances.ts";
+import type { Balances, SpendingTerms } from "../chain/balances.ts";
 import type { Directory, Model } from "../chain/directory.ts";
 import type { Operator } from "../chain/operator.ts";
 import { ApiError, quoted, unavailable } from "../errors.ts";
+import type { WorkerPool } from "../workers/worker-pool.ts";
 import {
+  type AuthorizationParts,
   authorizationInvalid,
   authorizationRequired,
   type ClientAuthorization,
@@ -16,9 +18,10 @@ import {
   type SignedAuthorization,
   unauthorizable,
 } from "./authorization.ts";
-import type { JobContext } from "./context.ts";
+import type { FailurePauses } from "./failure-pauses.ts";
+import type { JobTimes } from "./next-step.ts";
 import { insufficientCredits, noWorkers, tooManyBalances } from "./refusals.ts";
-import { type TokenBudget, TokenizerBusy, tokenBudget } from "./tokens.ts";
+import { type TokenBudget, type TokenCounter, TokenizerBusy, tokenBudget } from "./tokens.ts";
 
 const SECONDS_PER_DAY = 86_400;
 
@@ -50,9 +53,23 @@ export type AdmittedJob = {
   authorization: SignedAuthorization | null;
 };
 
+export type AdmissionParts = AuthorizationParts & {
+  operator: Pick<Operator, "id" | "mayNotLock">;
+  times: Pick<JobTimes, "completion">;
+  balances: Pick<Balances, "bounded" | "read" | "terms" | "authorizationKey">;
+  workers: Pick<
+    WorkerPool,
+    "alwaysReasons" | "capable" | "hosts" | "isDeclared" | "largestWindow" | "modelsWith" | "mostTokens"
+  >;
+  /** Wallets whose requests fail at sound models pause between their jobs. */
+  pauses: Pick<FailurePauses, "take">;
+  /** Counts the tokens of prompts. */
+  tokens: Pick<TokenCounter, "count">;
+};
+
 /** Resolves a validated body against the catalog. Throws `model_not_found`. */
 export function planJob(
-  directory: Directory,
+  directory: Pick<Directory, "model">,
   wallet: Address,
   body: RequestedJob,
   authorization: RequestAuthorization | null,
@@ -73,39 +90,39 @@ export function planJob(
  * Throws what the escrow would refuse, that no worker is there, and that the text is too long, before anything is locked. The text is looked at
  * last: a wallet that cannot pay the least price gets no work out of the service. Rejects with the signal's reason when it aborts meanwhile.
  */
-export async function admit(context: JobContext, plan: PlannedJob, signal: AbortSignal): Promise<AdmittedJob> {
+export async function admit(parts: AdmissionParts, plan: PlannedJob, signal: AbortSignal): Promise<AdmittedJob> {
   const { wallet, model, authorization } = plan;
-  if (context.operator.mayNotLock !== null) throw mayNotLock(context);
+  if (parts.operator.mayNotLock !== null) throw mayNotLock(parts);
   const needs = needsOf(plan.request);
-  checkAbilities(context, model, needs);
-  if (context.workers.capable(model.number, { credits: quote(1, model), needs }).length === 0) throw noWorkers(model);
+  checkAbilities(parts, model, needs);
+  if (parts.workers.capable(model.number, { credits: quote(1, model), needs }).length === 0) throw noWorkers(model);
   const asked = Math.min(authorization?.signed.maxTokens ?? plan.maxTokens, model.contextWindow);
-  await checkBalance(context, plan, { least: quote(1, model), price: quote(asked, model) });
-  const maxTokens = await outputTokens(context, plan, signal);
+  await checkBalance(parts, plan, { least: quote(1, model), price: quote(asked, model) });
+  const maxTokens = await outputTokens(parts, plan, signal);
   const credits = quote(authorization?.signed.maxTokens ?? maxTokens, model);
-  const terms = await currentTerms(context, plan);
-  if (terms !== null) checkLimits(context, terms, credits);
-  await checkBalance(context, plan, { least: credits, price: credits });
-  if (terms !== null && terms.operator !== context.operator.id) {
-    throw operatorNotChosen(terms.operator, context.operator.id);
+  const terms = await currentTerms(parts, plan);
+  if (terms !== null) checkLimits(parts, terms, credits);
+  await checkBalance(parts, plan, { least: credits, price: credits });
+  if (terms !== null && terms.operator !== parts.operator.id) {
+    throw operatorNotChosen(terms.operator, parts.operator.id);
   }
-  const showReasoning = asksReasoning(plan.request) || context.workers.alwaysReasons(model.number);
+  const showReasoning = asksReasoning(plan.request) || parts.workers.alwaysReasons(model.number);
   const limited = { ...plan.request, max_tokens: maxTokens };
   const admitted = { request: limited, showReasoning, credits, authorization: null };
   if (authorization === null) {
     if (terms?.authorized === true) throw authorizationRequired();
-    takeTurn(context, wallet);
+    takeTurn(parts, wallet);
     return admitted;
   }
-  const key = await context.balances.authorizationKey(wallet);
+  const key = await parts.balances.authorizationKey(wallet);
   const request = { wallet, model, maxTokens, bodyHash: authorization.bodyHash };
-  const signed = checkAuthorization(context, authorization.signed, request, key);
-  takeTurn(context, wallet);
+  const signed = checkAuthorization(parts, authorization.signed, request, key);
+  takeTurn(parts, wallet);
   return { ...admitted, authorization: signed };
 }
 
 /** Refuses a wallet whose last requests failed at the models, between its turns. */
-function takeTurn({ pauses }: Pick<JobContext, "pauses">, wallet: Address): void {
+function takeTurn({ pauses }: Pick<AdmissionParts, "pauses">, wallet: Address): void {
   const pauseMs = pauses.take(wallet);
   if (pauseMs === 0) return;
   const seconds = Math.ceil(pauseMs / 1000);
@@ -116,7 +133,7 @@ function takeTurn({ pauses }: Pick<JobContext, "pauses">, wallet: Address): void
 }
 
 /** Throws what no worker of the model has said that it can do, by the field that asks for it. */
-function checkAbilities({ workers }: Pick<JobContext, "workers">, model: Model, needs: readonly Ability[]): void {
+function checkAbilities({ workers }: Pick<AdmissionParts, "workers">, model: Model, needs: readonly Ability[]): void {
   const missing = needs.find((_need, at) => !workers.isDeclared(model.number, needs.slice(0, at + 1)));
   // Without a host the model's abilities are not known.
   if (missing === undefined || workers.hosts(model.number).length === 0) return;
@@ -131,7 +148,7 @@ function checkAbilities({ workers }: Pick<JobContext, "workers">, model: Model, 
 
 /** Throws unless the wallet has the `least` credits that the request can cost; the client is told its `price`. */
 async function checkBalance(
-  { balances }: Pick<JobContext, "balances">,
+  { balances }: Pick<AdmissionParts, "balances">,
   { wallet, model }: PlannedJob,
   { least, price }: { least: number; price: number },
 ): Promise<void> {
@@ -145,7 +162,7 @@ async function checkBalance(
 
 /** Output tokens that the context window and the job's time leave of those that are asked for. */
 async function outputTokens(
-  { tokens, workers, times }: Pick<JobContext, "tokens" | "workers" | "times">,
+  { tokens, workers, times }: Pick<AdmissionParts, "tokens" | "workers" | "times">,
   plan: PlannedJob,
   signal: AbortSignal,
 ): Promise<number> {
@@ -176,7 +193,7 @@ async function outputTokens(
 
 /** The wallet's terms. Known ones that speak against the request are asked for again: they may be others now. */
 async function currentTerms(
-  { balances, operator }: Pick<JobContext, "balances" | "operator">,
+  { balances, operator }: Pick<AdmissionParts, "balances" | "operator">,
   plan: PlannedJob,
 ): Promise<SpendingTerms | null> {
   const known = balances.terms(plan.wallet);
@@ -192,7 +209,7 @@ async function currentTerms(
 }
 
 /** Refuses what the wallet's own limits would refuse at the lock. */
-function checkLimits({ head }: Pick<JobContext, "head">, terms: SpendingTerms, credits: number): void {
+function checkLimits({ head }: Pick<AdmissionParts, "head">, terms: SpendingTerms, credits: number): void {
   if (terms.frozen) throw spendingFrozen();
   const today = Math.floor(head.time / SECONDS_PER_DAY);
   const spent = terms.spentDay === today ? terms.spentToday : 0;

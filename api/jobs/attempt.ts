@@ -1,4 +1,5 @@
 import { SpanKind } from "@opentelemetry/api";
+import type { Logger } from "pino";
 import type { Hex } from "viem";
 import { type ChatRequest, QUEUED_SHARE, RefusalCode } from "../../protocol/dispatch.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
@@ -6,13 +7,16 @@ import type { Assignment } from "../../protocol/messages.ts";
 import { inSpan, markFailed, spanEvent } from "../../shared/tracing.ts";
 import type { Model } from "../chain/directory.ts";
 import { acknowledgeOperation, type Outcome } from "../chain/operations.ts";
+import type { Pipeline } from "../chain/pipeline.ts";
+import type { Head } from "../chain/rpc.ts";
 import { incidentCode } from "../db/incidents.ts";
+import type { JobStore } from "../db/jobs.ts";
 import type { OfferEnd } from "../workers/exposure-limit.ts";
-import { signAccess, signAssignment } from "../workers/signatures.ts";
-import { type CompletedEvent, WorkerFailure } from "../workers/worker-client.ts";
-import type { Dispatched, Place } from "../workers/worker-pool.ts";
+import { type Signing, signAccess, signAssignment } from "../workers/signatures.ts";
+import { type CompletedEvent, type WorkerClient, WorkerFailure } from "../workers/worker-client.ts";
+import type { Dispatched, Place, WorkerPool } from "../workers/worker-pool.ts";
 import type { Answer } from "./answer.ts";
-import type { JobContext } from "./context.ts";
+import type { JobTimes } from "./next-step.ts";
 import { isAcknowledgedBy } from "./verdict.ts";
 
 /** An offer, or its acknowledgement, that is followed by the answer within this time is not noted: the answer says both. */
@@ -28,6 +32,19 @@ const ON_THE_WAY_MS = 1_000;
 export const LOCK_NOT_MINED = "the lock is not mined";
 /** A worker that is slow to its first token keeps the job while there is no other; one is looked for this often. */
 const STALLED_LOOK_MS = 1_000;
+
+export type AttemptParts = Signing & {
+  head: Pick<Head, "time">;
+  times: Pick<JobTimes, "acknowledge" | "completion" | "firstToken">;
+  /** Whether the chain shows the job proven or ended. Rejects where the node does not answer. */
+  isClosedToWorkers: (jobId: Hex) => Promise<boolean>;
+  pipeline: Pick<Pipeline, "submit">;
+  workers: Pick<WorkerPool, "report" | "reportSpeed">;
+  /** The connection to workers. */
+  client: Pick<WorkerClient, "dispatch" | "endJob">;
+  store: Pick<JobStore, "taken">;
+  logger: Logger;
+};
 
 export type AttemptInput = {
   jobId: Hex;
@@ -65,19 +82,19 @@ export type Answered = {
 type AttemptResult = ({ ok: true } & Answered) | { ok: false; failure: WorkerFailure; acknowledgeBy: number };
 
 /** Offers the job to one worker and follows it to its end. Never rejects for what a worker does. */
-export async function runAttempt(context: JobContext, input: AttemptInput): Promise<AttemptResult> {
+export async function runAttempt(parts: AttemptParts, input: AttemptInput): Promise<AttemptResult> {
   const { jobId, attempt, place } = input;
   const { worker } = place;
-  const acknowledgeBy = context.head.time + context.times.acknowledge;
+  const acknowledgeBy = parts.head.time + parts.times.acknowledge;
   const assignment: Assignment = { jobId, worker: worker.signer, attempt, acknowledgeBy };
   const dispatched = place.offer(jobId);
   let end: OfferEnd = "unsent";
   try {
-    const signature = await signAssignment(context, assignment);
+    const signature = await signAssignment(parts, assignment);
     end = "taken";
     const offer = { assignment, signature, dispatched };
     const attributes = { "job.id": toApiJobId(jobId), "job.attempt": attempt, "worker.address": worker.signer };
-    const result = await inSpan("dispatch", { kind: SpanKind.CLIENT, attributes }, () => follow(context, input, offer));
+    const result = await inSpan("dispatch", { kind: SpanKind.CLIENT, attributes }, () => follow(parts, input, offer));
     if (!result.ok && !result.failure.offered) end = "refused";
     return result;
   } finally {
@@ -88,7 +105,7 @@ export async function runAttempt(context: JobContext, input: AttemptInput): Prom
 type SignedOffer = { assignment: Assignment; signature: Hex; dispatched: Dispatched };
 
 async function follow(
-  context: JobContext,
+  parts: AttemptParts,
   input: AttemptInput,
   { assignment, signature, dispatched }: SignedOffer,
 ): Promise<AttemptResult> {
@@ -108,9 +125,9 @@ async function follow(
     if (input.hasAlternative()) patience.abort("stalled");
     else timer = setTimeout(stalled, STALLED_LOOK_MS);
   };
-  const relay = new AcknowledgementRelay(context, assignment, input);
+  const relay = new AcknowledgementRelay(parts, assignment, input);
   const over = new AbortController();
-  const endEarly = () => void endAtWorker(context, input, { assignment, signature }, over.signal);
+  const endEarly = () => void endAtWorker(parts, input, { assignment, signature }, over.signal);
   // Whatever the model does: one that reasons for minutes is not stalled, nor slow to begin.
   const begun = (): void => {
     if (isAtWork) return;
@@ -123,7 +140,7 @@ async function follow(
   };
   try {
     const body = { assignment, signature, model: input.model.id, request: input.request };
-    const completed = await context.client.dispatch(
+    const completed = await parts.client.dispatch(
       worker.endpoint,
       body,
       {
@@ -134,7 +151,7 @@ async function follow(
           if (input.unwanted.aborted) endEarly();
           else input.unwanted.addEventListener("abort", endEarly, { signal: over.signal });
           clearTimeout(timer);
-          if (!isAtWork) timer = setTimeout(stalled, context.times.firstToken * 1000);
+          if (!isAtWork) timer = setTimeout(stalled, parts.times.firstToken * 1000);
         },
         begun,
         delta: (content) => {
@@ -153,7 +170,7 @@ async function follow(
     );
     const { completionTokens } = completed.completion;
     const tokens = Math.min(completionTokens, answer.bytes, input.request.max_tokens);
-    context.workers.reportSpeed(worker.signer, input.model.number, tokens, performance.now() - textSince);
+    parts.workers.reportSpeed(worker.signer, input.model.number, tokens, performance.now() - textSince);
     return { ok: true, completed, ...relay.finished() };
   } catch (error) {
     const times = { afterMs: performance.now() - startedAt, leftMs };
@@ -161,14 +178,14 @@ async function follow(
     // A worker's own word may be anything.
     markFailed(incidentCode(failure.code));
     // A job that was late when the worker got it says nothing about the worker.
-    const isShort = performance.now() - startedAt < fairShareMs(context);
+    const isShort = performance.now() - startedAt < fairShareMs(parts);
     const late = failure.code === "never_finished" && (isShort || input.signal.reason === LOCK_NOT_MINED);
     const incident = { code: failure.code, detail: failure.message, jobId };
     // A proof by the worker of an earlier attempt closes the job for every other: a worker that says so is right. So is one that saw no block with it.
     const isRight =
       failure.code === RefusalCode.NotLocked &&
-      (!input.wasMined || (await context.isClosedToWorkers(jobId).catch(() => false)));
-    if (!late && !isRight) context.workers.report(worker.signer, incident, input.model.number);
+      (!input.wasMined || (await parts.isClosedToWorkers(jobId).catch(() => false)));
+    if (!late && !isRight) parts.workers.report(worker.signer, incident, input.model.number);
     return { ok: false, failure, acknowledgeBy };
   } finally {
     clearTimeout(timer);
@@ -179,24 +196,24 @@ async function follow(
 
 /** Has the worker end its answer where it is. One that does not know how to goes on to the end of its answer. Never rejects. */
 async function endAtWorker(
-  context: Pick<JobContext, "account" | "chainId" | "escrow" | "client" | "logger">,
+  parts: AttemptParts,
   { jobId, place: { worker } }: AttemptInput,
   offer: Pick<SignedOffer, "assignment" | "signature">,
   over: AbortSignal,
 ): Promise<void> {
   try {
-    const access = await signAccess(context, { jobId, worker: worker.signer });
+    const access = await signAccess(parts, { jobId, worker: worker.signer });
     const { assignment, signature } = offer;
-    await context.client.endJob(worker.endpoint, { assignment, signature, access }, over);
+    await parts.client.endJob(worker.endpoint, { assignment, signature, access }, over);
   } catch (error) {
     if (over.aborted) return; // The answer ended first.
-    const log = context.logger.child({ jobId, worker: worker.signer });
+    const log = parts.logger.child({ jobId, worker: worker.signer });
     log.info({ err: error }, "a worker did not end an answer that nobody waits for: it is charged as it ends");
   }
 }
 
 /** A worker that had this long and did not finish is slow, also for a job that came late to it. */
-const fairShareMs = ({ times }: Pick<JobContext, "times">): number => Math.min(30, times.completion / 2) * 1000;
+const fairShareMs = ({ times }: Pick<AttemptParts, "times">): number => Math.min(30, times.completion / 2) * 1000;
 
 /** The failure by its cause: who gave up first, if it was the gateway, else what the worker did. */
 function explain(error: unknown, patience: AbortSignal, deadline: AbortSignal): WorkerFailure {
@@ -229,7 +246,7 @@ function unlessHeld(failure: WorkerFailure, { afterMs, leftMs }: { afterMs: numb
  * the hash from our settlement, prove it first and be paid.
  */
 class AcknowledgementRelay {
-  readonly #context: JobContext;
+  readonly #parts: AttemptParts;
   readonly #assignment: Assignment;
   readonly #lockMined: Promise<unknown>;
   readonly #minedBefore: number;
@@ -241,11 +258,11 @@ class AcknowledgementRelay {
   #over = false;
 
   constructor(
-    context: JobContext,
+    parts: AttemptParts,
     assignment: Assignment,
     { mined, settleBefore }: Pick<AttemptInput, "mined" | "settleBefore">,
   ) {
-    this.#context = context;
+    this.#parts = parts;
     this.#assignment = assignment;
     this.#lockMined = mined;
     this.#minedBefore = settleBefore;
@@ -273,7 +290,7 @@ class AcknowledgementRelay {
 
   /** Notes in the job's row that the worker was offered it, or has it. Nobody waits for this write. */
   #note(): void {
-    const { store, logger } = this.#context;
+    const { store, logger } = this.#parts;
     const { jobId, worker, attempt } = this.#assignment;
     const acknowledged = this.#byWorker !== undefined;
     store
@@ -314,10 +331,10 @@ class AcknowledgementRelay {
 
   #send(): void {
     this.#over = true;
-    const { pipeline, logger, workers } = this.#context;
+    const { pipeline, logger, workers } = this.#parts;
     const { worker, jobId, attempt } = this.#assignment;
     const byWorker = this.#byWorker as Hex;
-    if (!isAcknowledgedBy(this.#context, { jobId, attempt }, byWorker, worker)) {
+    if (!isAcknowledgedBy(this.#parts, { jobId, attempt }, byWorker, worker)) {
       // The worker gets no acknowledgement from us; the answer of a first attempt is judged by itself.
       const detail = "the acknowledgement is not signed by the worker's key";
       return workers.report(worker, { code: "bad_acknowledgement", detail, jobId });

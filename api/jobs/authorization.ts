@@ -14,8 +14,11 @@ import { quote } from "../../protocol/pricing.ts";
 import { jobDigests } from "../../shared/keccak.ts";
 import { recoverSigner } from "../../shared/secp256k1.ts";
 import type { Model } from "../chain/directory.ts";
+import type { Operator } from "../chain/operator.ts";
+import type { Head } from "../chain/rpc.ts";
 import { ApiError } from "../errors.ts";
-import type { JobContext } from "./context.ts";
+import type { SigningDomain } from "../workers/signatures.ts";
+import type { JobTimes } from "./next-step.ts";
 
 /** Carries the consent. */
 export const AUTHORIZATION_HEADER = "x-service-authorization";
@@ -32,10 +35,17 @@ export type ClientAuthorization = {
 /** The whole message, with a signature that was checked. */
 export type SignedAuthorization = { message: Authorization; signature: Hex };
 
+/** What an authorization is checked against. */
+export type AuthorizationParts = SigningDomain & {
+  operator: Pick<Operator, "id">;
+  head: Pick<Head, "time">;
+  times: Pick<JobTimes, "queue" | "lock">;
+};
+
 /** Longest time that an authorization may be signed ahead, seconds (`AUTHORIZATION_SPAN` of the contract). */
 const LONGEST_SPAN = 600;
 /** It must outlive the wait for a place (`QUEUE_SECONDS`) and the time in which the lock may then be mined (`LOCK_SECONDS`). */
-const leastSpan = ({ queue, lock }: JobContext["times"]): number => queue + lock;
+const leastSpan = ({ queue, lock }: AuthorizationParts["times"]): number => queue + lock;
 /** How far the time in a job id may be from ours, seconds. The contract allows 300: the lock is mined a while later. */
 const ID_SPAN = 60;
 
@@ -88,17 +98,17 @@ type AuthorizedRequest = { wallet: Address; model: Model; maxTokens: number; bod
 
 /** Checks an authorization as the contract will. `key`: the wallet's authorization key, zero for none. */
 export function checkAuthorization(
-  context: Pick<JobContext, "chainId" | "escrow" | "head" | "operator" | "times">,
+  parts: AuthorizationParts,
   authorization: ClientAuthorization,
   { wallet, model, maxTokens, bodyHash }: AuthorizedRequest,
   key: Address,
 ): SignedAuthorization {
   const { signature, ...signed } = authorization;
-  const now = context.head.time;
+  const now = parts.head.time;
   checkId(signed.jobId, now);
   if (signed.expiresAt <= now) throw unauthorizable(`it expired at ${signed.expiresAt}, and now is ${now}`);
   // The contract would refuse a lock that is mined too late, at this gateway's cost.
-  const least = now + leastSpan(context.times);
+  const least = now + leastSpan(parts.times);
   if (signed.expiresAt < least) {
     throw unauthorizable(
       `expires_at must be at least ${least}, so that the lock is mined before; it is ${signed.expiresAt}`,
@@ -118,8 +128,8 @@ export function checkAuthorization(
     throw unauthorizable(`${signed.maxTokens} tokens of '${model.id}' lock ${credits} credits, more than max_credits`);
   }
   const requestHash: Hex = `0x${bodyHash.toString("hex")}`;
-  const message = { ...signed, wallet, operator: context.operator.id, model: model.number, requestHash };
-  const signer = signerOf(context, message, signature);
+  const message = { ...signed, wallet, operator: parts.operator.id, model: model.number, requestHash };
+  const signer = signerOf(parts, message, signature);
   if (key === zeroAddress || signer === null || !isAddressEqual(signer, key)) {
     throw authorizationInvalid(key, signer, message);
   }
@@ -136,7 +146,7 @@ function checkId(jobId: Hex, now: number): void {
   }
 }
 
-function signerOf({ chainId, escrow }: Pick<JobContext, "chainId" | "escrow">, message: Authorization, signature: Hex) {
+function signerOf({ chainId, escrow }: SigningDomain, message: Authorization, signature: Hex) {
   return recoverSigner(jobDigests(chainId, escrow).authorization(message), signature);
 }
 

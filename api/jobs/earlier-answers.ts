@@ -1,9 +1,9 @@
 /** What became of a job that an earlier request began: its repetitions wait for the answer, and share the reads of the job's row. */
 import type { Hex } from "viem";
 import { toApiJobId } from "../../protocol/job-id.ts";
-import type { StoredJob } from "../db/jobs.ts";
+import type { JobStore, StoredJob } from "../db/jobs.ts";
 import { ApiError } from "../errors.ts";
-import type { JobContext } from "./context.ts";
+import type { JobTimes } from "./next-step.ts";
 
 const POLL_MS = 100;
 /** Jobs that are looked at so often. With more, each is looked at less often: however many wallets wait, they ask no more than this together. */
@@ -18,7 +18,8 @@ const RETRY_AFTER = 5;
  * earlier lets an answer be paid twice.
  */
 const UNRECORDED_SECONDS = 20;
-export const claimLasts = ({ queue, lock }: JobContext["times"]): number => (queue + lock + UNRECORDED_SECONDS) * 1000;
+export const claimLasts = ({ queue, lock }: Pick<JobTimes, "queue" | "lock">): number =>
+  (queue + lock + UNRECORDED_SECONDS) * 1000;
 
 /** Whether the chain has the end of a job that nobody was charged for: its key is free, for any body. */
 export const cameToNothing = ({ state }: StoredJob) =>
@@ -41,15 +42,20 @@ type Repetition = {
   isClaimed: () => Promise<boolean>;
 };
 
+type Parts = {
+  store: Pick<JobStore, "find">;
+  times: Pick<JobTimes, "completion" | "inclusion" | "lock" | "queue">;
+};
+
 /** Repetitions that wait for the answers of earlier requests. */
 export class EarlierAnswers {
-  readonly #context: Pick<JobContext, "store" | "times">;
+  readonly #parts: Parts;
   readonly #watches = new Map<Hex, Watch>();
   /** By wallet. */
   readonly #waiting = new Map<string, number>();
 
-  constructor(context: Pick<JobContext, "store" | "times">) {
-    this.#context = context;
+  constructor(parts: Parts) {
+    this.#parts = parts;
   }
 
   /**
@@ -71,7 +77,7 @@ export class EarlierAnswers {
     const given = Promise.withResolvers<never>();
     const leave = () => given.reject(signal.reason);
     signal.addEventListener("abort", leave, { once: true });
-    const { completion, inclusion, lock, queue } = this.#context.times;
+    const { completion, inclusion, lock, queue } = this.#parts.times;
     const late = setTimeout(() => given.reject(notOver(jobId)), (queue + lock + completion + inclusion) * 1000);
     try {
       return await Promise.race([watch.outcome, given.promise]);
@@ -91,7 +97,7 @@ export class EarlierAnswers {
   }
 
   #lookOf({ jobId, recordedBy, isClaimed }: Repetition): Look {
-    const { store } = this.#context;
+    const { store } = this.#parts;
     return async () => {
       const job = await store.find(jobId);
       if (job === null) return Date.now() > recordedBy || !(await isClaimed()) ? null : undefined;

@@ -36,15 +36,16 @@ import {
 } from "./next-step.ts";
 import type { RowUpdater } from "./row-updater.ts";
 
-type Parts = {
+export type EndingParts = {
   pipeline: Pick<Pipeline, "submit">;
-  store: JobStore;
-  rows: RowUpdater;
+  store: Pick<JobStore, "answered" | "refused" | "retry" | "withdrawRefusal">;
+  rows: Pick<RowUpdater, "closed" | "neverLocked" | "written">;
   workers: Pick<WorkerPool, "withholds" | "released" | "over">;
   balances: Pick<Balances, "expectReturn">;
   head: Pick<Head, "time" | "block">;
   times: JobTimes;
-  cipher: Cipher;
+  /** Of the answers that are kept. */
+  cipher: Pick<Cipher, "encrypt">;
   /** Hours for which an answer is kept; 0 keeps none. */
   outputRetentionHours: number;
   /** The Completion that a job's worker proved, as the chain tells it; null while the index does not have it. */
@@ -89,13 +90,13 @@ const SHORT_WAIT = 2;
 const NOTHING: Ending = { did: "nothing", outcome: null };
 
 export class JobEnding {
-  readonly #parts: Parts;
+  readonly #parts: EndingParts;
   /** Jobs whose end is on its way from here, and how many times over. */
   readonly #underWay = new Map<Hex, number>();
   /** Proven jobs whose finalization the chain refused. */
   readonly #notFinalizable = new Set<Hex>();
 
-  constructor(parts: Parts) {
+  constructor(parts: EndingParts) {
     this.#parts = parts;
   }
 

@@ -8,18 +8,20 @@ import { toApiJobId } from "../../protocol/job-id.ts";
 import { sleep } from "../../shared/sleep.ts";
 import { inSpan, markFailed } from "../../shared/tracing.ts";
 import type { RegisteredWorker } from "../chain/directory.ts";
+import type { AbandonedRequests } from "../db/abandoned-requests.ts";
 import { INCIDENTS, incidentCode } from "../db/incidents.ts";
-import { JobLost } from "../db/jobs.ts";
+import { JobLost, type JobStore } from "../db/jobs.ts";
 import { ApiError } from "../errors.ts";
 import type { TestResult } from "../workers/model-tests.ts";
 import type { CompletedEvent } from "../workers/worker-client.ts";
-import type { Demand, Place } from "../workers/worker-pool.ts";
+import type { Demand, Place, WorkerPool } from "../workers/worker-pool.ts";
 import { Answer, type Sent } from "./answer.ts";
-import { type Answered, LOCK_NOT_MINED, runAttempt } from "./attempt.ts";
-import type { JobContext } from "./context.ts";
-import { type EndingJob, type Settling, takenOver } from "./job-ending.ts";
-import { type JobInput, type Lock, lockCredits, lockedJob } from "./lock.ts";
-import { type Refusal, settleBefore } from "./next-step.ts";
+import { type Answered, type AttemptParts, LOCK_NOT_MINED, runAttempt } from "./attempt.ts";
+import type { FailurePauses } from "./failure-pauses.ts";
+import { type EndingJob, type JobEnding, type Settling, takenOver } from "./job-ending.ts";
+import { type JobInput, type Lock, type LockParts, lockCredits, lockedJob } from "./lock.ts";
+import { type JobTimes, type Refusal, settleBefore } from "./next-step.ts";
+import type { PlaceQueue } from "./place-queue.ts";
 import {
   contextExceeded,
   failedAtModel,
@@ -29,7 +31,8 @@ import {
   requestRefused,
   workerBrokeOff,
 } from "./refusals.ts";
-import { judge, knowsTime } from "./verdict.ts";
+import type { RowUpdater } from "./row-updater.ts";
+import { type ClockParts, judge, knowsTime } from "./verdict.ts";
 
 /** Seconds by which a worker's clock may close the window before ours. */
 const CLOCK_SKEW = 5;
@@ -45,6 +48,25 @@ const REFUSALS: readonly string[] = [RefusalCode.RequestRefused, RefusalCode.Con
 const VERDICT_MS = 10_000;
 /** While an offer may still be taken, the chain is asked this often whether its worker has proven an answer. */
 const LOOK_MS = 250;
+
+/** What a job needs to run; its lock and its attempts take the rest. */
+export type RunParts = LockParts &
+  AttemptParts &
+  ClockParts & {
+    times: JobTimes;
+    store: Pick<JobStore, "left" | "retry" | "returned">;
+    /** Requests whose clients hung up, which a repetition can join. */
+    abandoned: Pick<AbandonedRequests, "close">;
+    rows: Pick<RowUpdater, "written">;
+    /** Where jobs wait for a place at a worker. */
+    queue: Pick<PlaceQueue, "again">;
+    workers: Pick<
+      WorkerPool,
+      "answeredEmpty" | "candidates" | "charged" | "hosts" | "reportSuccess" | "requestBegan" | "requestEnded" | "test"
+    >;
+    pauses: Pick<FailurePauses, "failed" | "succeeded">;
+    ending: Pick<JobEnding, "answered" | "refuse">;
+  };
 
 /** The request failed there, by this code; the test of the worker's model began at once. */
 type FailedAttempt = { code: string; test: Promise<TestResult> };
@@ -64,7 +86,7 @@ export class RunningJob {
   readonly mined: Promise<Lock>;
   readonly firstToken: Promise<Address>;
   readonly completed: Promise<CompletedJob>;
-  readonly #context: JobContext;
+  readonly #parts: RunParts;
   readonly #first = Promise.withResolvers<Address>();
   /** Fires when the last client has left: the worker then ends the answer where it is. */
   readonly #unwanted = new AbortController();
@@ -80,11 +102,11 @@ export class RunningJob {
   /** The place that is kept for it, or that it has. */
   #place: Place;
 
-  constructor(context: JobContext, input: JobInput) {
-    this.#context = context;
+  constructor(parts: RunParts, input: JobInput) {
+    this.#parts = parts;
     this.input = input;
     this.#place = input.admission.place;
-    const { seen, mined } = lockCredits(context, input);
+    const { seen, mined } = lockCredits(parts, input);
     const span = { attributes: { "job.id": toApiJobId(input.jobId) } };
     this.locked = inSpan("lock", span, () => seen);
     this.mined = mined
@@ -113,7 +135,7 @@ export class RunningJob {
         input.admission.jobEnded();
       });
     this.completed.then(
-      () => context.workers.requestEnded(input.model.number, true),
+      () => parts.workers.requestEnded(input.model.number, true),
       (error) => this.#noteFailure(error),
     );
     // An answer has a first token; what ends without one rejects both.
@@ -131,7 +153,7 @@ export class RunningJob {
     this.#clients += 1;
     clearTimeout(this.#leaving);
     if (this.#clients > 1 || this.#leaving === undefined) return;
-    const { store, logger } = this.#context;
+    const { store, logger } = this.#parts;
     store
       .returned(this.input.jobId)
       .catch((error) =>
@@ -148,7 +170,7 @@ export class RunningJob {
    * after ten seconds in which a repetition of the request can join. Resolves once the leave is written down. Never rejects.
    */
   async clientLeft({ sentReasoning, ...sent }: Sent, isServed: boolean): Promise<void> {
-    const { store, times, logger } = this.#context;
+    const { store, times, logger } = this.#parts;
     const { jobId, claimedUntil } = this.input;
     this.#clients -= 1;
     this.#sentReasoning = Math.max(this.#sentReasoning, sentReasoning);
@@ -172,7 +194,7 @@ export class RunningJob {
 
   /** Ends the answer if no repetition joined in time. One can also have joined at another gateway, which waits for the whole answer. Never rejects. */
   async #endUnlessJoined(): Promise<void> {
-    const { abandoned, logger } = this.#context;
+    const { abandoned, logger } = this.#parts;
     const { jobId } = this.input;
     try {
       if ((await abandoned.close(jobId)) && this.#clients === 0) this.#unwanted.abort();
@@ -182,7 +204,7 @@ export class RunningJob {
   }
 
   async #run(lock: Lock): Promise<CompletedJob> {
-    const { times, head, rows, logger } = this.#context;
+    const { times, head, rows, logger } = this.#parts;
     const { jobId } = this.input;
     const timeout = new AbortController();
     const left = (lock.lockedAt + times.completion) * 1000 - Date.now();
@@ -209,7 +231,7 @@ export class RunningJob {
     const { wallet, model } = this.input;
     if (this.#worker === undefined && this.#place.isOpen()) return this.#place;
     this.#place.release();
-    const place = await this.#context.queue.again({ wallet, model, ...demand }, excluded, signal);
+    const place = await this.#parts.queue.again({ wallet, model, ...demand }, excluded, signal);
     if (place !== null) this.#place = place;
     return place;
   }
@@ -219,7 +241,7 @@ export class RunningJob {
    * refusal is not one of the job.
    */
   async #attempts(lock: Lock, signal: AbortSignal): Promise<CompletedJob | "timeout"> {
-    const { times, head, workers, rows, logger } = this.#context;
+    const { times, head, workers, rows, logger } = this.#parts;
     const { jobId, model, request, claimedUntil } = this.input;
     const demand = { credits: lock.credits, needs: needsOf(request), jobId };
     const excluded = new Set<string>();
@@ -241,7 +263,7 @@ export class RunningJob {
       if (isNew && (attempt > 1 || claimedUntil !== null)) await this.#noteAttempt(lock, worker.signer, attempt);
       const wasMined = this.#held !== undefined;
       const others = () => workers.candidates(model.number, demand, new Set([...excluded, worker.signer]));
-      const result = await runAttempt(this.#context, {
+      const result = await runAttempt(this.#parts, {
         ...this.input,
         attempt,
         place,
@@ -324,7 +346,7 @@ export class RunningJob {
    * unless the model has no other.
    */
   async #verdict(failures: readonly FailedAttempt[]): Promise<"request" | "workers"> {
-    const { workers, pauses } = this.#context;
+    const { workers, pauses } = this.#parts;
     const { model, wallet } = this.input;
     const isSound = await this.#areSound(failures);
     const isAgreed = failures.length >= MOST_FAILURES || workers.hosts(model.number).length <= 1;
@@ -341,7 +363,7 @@ export class RunningJob {
 
   /** Whether no other worker can have the job any more. A node that does not answer says nothing. */
   async #isClosedToWorkers(): Promise<boolean> {
-    const { isClosedToWorkers, logger } = this.#context;
+    const { isClosedToWorkers, logger } = this.#parts;
     const { jobId } = this.input;
     try {
       return await isClosedToWorkers(jobId);
@@ -357,7 +379,7 @@ export class RunningJob {
    * its client gets no answer anyway, and is not charged.
    */
   async #noteAttempt(lock: Lock, worker: Address, attempt: number): Promise<void> {
-    const { store, times, logger } = this.#context;
+    const { store, times, logger } = this.#parts;
     const { jobId } = this.input;
     await store.retry(
       (lock.lockedAt + times.completion) * 1000,
@@ -375,9 +397,9 @@ export class RunningJob {
     // A client that waits gets all of it; it is not kept for one that comes later.
     const shown = this.#clients > 0 ? reasoning.length : this.#sentReasoning;
     const shownReasoning = showReasoning ? shown : 0;
-    await knowsTime(this.#context, completion.completedAt);
+    await knowsTime(this.#parts, completion.completedAt);
     const verdict = judge(
-      this.#context,
+      this.#parts,
       {
         jobId,
         worker: worker.signer,
@@ -389,26 +411,26 @@ export class RunningJob {
         shownReasoning,
         maxTokens: request.max_tokens,
         contextWindow: model.contextWindow,
-        finishedBy: this.#context.head.time,
+        finishedBy: this.#parts.head.time,
         isUnwanted: this.#unwanted.signal.aborted,
       },
       completed,
     );
     const incident = verdict.fault ?? verdict.excess;
-    if (incident !== null) this.#context.workers.report(worker.signer, { ...incident, jobId }, model.number);
+    if (incident !== null) this.#parts.workers.report(worker.signer, { ...incident, jobId }, model.number);
     if (verdict.fault !== null) {
       const { code, detail } = verdict.fault;
       const reason = code === "hash_mismatch" ? "hash_mismatch" : "worker_failed";
       throw await this.#refuse({ reason, why: `${code}: ${detail}` }, workerBrokeOff);
     }
-    const { workers, pauses } = this.#context;
+    const { workers, pauses } = this.#parts;
     // Where `max_tokens` ended it before its text began, it says nothing against the model.
     const isCutShort = finish_reason === "length" && reasoning !== "";
     if (text === "" && !isCutShort) workers.answeredEmpty(worker, model);
     else if (incident?.code !== "tokens_over_reported") workers.reportSuccess(worker.signer, model.number);
     pauses.succeeded(wallet);
     timings.end("answer");
-    const settling = await this.#context.ending.answered(this.#endingJob(lock), {
+    const settling = await this.#parts.ending.answered(this.#endingJob(lock), {
       worker: worker.signer,
       attempt,
       acknowledgement,
@@ -428,12 +450,12 @@ export class RunningJob {
   /** Ends the job without a charge; resolves with the error for its client. Without a mined lock there is nothing to end, and the lock's error rejects. */
   async #refuse(refusal: Refusal, error: (refundTx: Hex | null) => ApiError): Promise<ApiError> {
     const lock = await this.mined;
-    return this.#context.ending.refuse(this.#endingJob(lock), refusal, { error, worker: this.#onlyWorker });
+    return this.#parts.ending.refuse(this.#endingJob(lock), refusal, { error, worker: this.#onlyWorker });
   }
 
   /** A failure of a locked job that was not the request's own counts in the model's record. */
   #noteFailure(error: unknown): void {
-    const { workers } = this.#context;
+    const { workers } = this.#parts;
     const { model } = this.input;
     const isOurs = !(error instanceof ApiError) || error.status >= 500;
     if (isOurs && this.#held !== undefined) workers.requestEnded(model.number, false);
@@ -445,7 +467,7 @@ export class RunningJob {
     const refusal = { reason: "answer_lost", why: "the gateway broke off" } as const;
     this.mined
       .then(
-        (lock) => this.#context.ending.endUncharged(this.#endingJob(lock), refusal),
+        (lock) => this.#parts.ending.endUncharged(this.#endingJob(lock), refusal),
         () => {}, // `lockCredits` has seen to it.
       )
       .catch((failure) => this.#log.warn({ err: failure }, "the job could not be failed yet; the next sweep does it"));
@@ -456,6 +478,6 @@ export class RunningJob {
   }
 
   get #log(): Logger {
-    return this.#context.logger.child({ jobId: this.input.jobId });
+    return this.#parts.logger.child({ jobId: this.input.jobId });
   }
 }

@@ -3,11 +3,13 @@
  * place that decides when a lock is enough for its job to begin.
  */
 
+import type { Logger } from "pino";
 import type { Address, Hex } from "viem";
 import { needsOf } from "../../protocol/dispatch.ts";
 import type { DecodedRevert } from "../../protocol/events.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
+import type { PreconfirmationLimit } from "../../shared/preconfirmation-limit.ts";
 import { sleep } from "../../shared/sleep.ts";
 import type { Model } from "../chain/directory.ts";
 import {
@@ -18,12 +20,16 @@ import {
   type Outcome,
   type Promised,
 } from "../chain/operations.ts";
-import { NotSent, type Submission } from "../chain/pipeline.ts";
+import type { Operator } from "../chain/operator.ts";
+import { NotSent, type Pipeline, type Submission } from "../chain/pipeline.ts";
+import type { Head } from "../chain/rpc.ts";
+import type { JobStore } from "../db/jobs.ts";
 import { ApiError, unavailable } from "../errors.ts";
 import { type AdmittedJob, lockError } from "./admission.ts";
-import type { JobContext } from "./context.ts";
-import type { EndingJob } from "./job-ending.ts";
+import type { EndingJob, JobEnding } from "./job-ending.ts";
+import type { JobTimes } from "./next-step.ts";
 import type { Admission } from "./place-queue.ts";
+import type { RowUpdater } from "./row-updater.ts";
 
 /** Where the time of one request went, for its client (`Server-Timing`) and for the benchmark. */
 export class Timings {
@@ -72,12 +78,26 @@ export type Lock = { escrowTx: Hex; lockedAt: number; credits: number; free: num
 /** A lock on its way. `seen`: it is enough for the job to begin. `mined`: it is in a block of the chain, and the job can be ended there. */
 export type Locking = { seen: Promise<Lock>; mined: Promise<Lock> };
 
+export type LockParts = {
+  /** Whom the gateway locks for. */
+  operator: Pick<Operator, "id" | "mayNotLock" | "refresh">;
+  head: Pick<Head, "time">;
+  times: Pick<JobTimes, "lock">;
+  pipeline: Pick<Pipeline, "submit">;
+  /** Jobs that run on a promise of their lock. */
+  promises: Pick<PreconfirmationLimit, "take">;
+  store: Pick<JobStore, "newJob" | "refused">;
+  rows: Pick<RowUpdater, "neverLocked">;
+  ending: Pick<JobEnding, "endUncharged">;
+  logger: Logger;
+};
+
 /**
  * Locks a job's credits. Both promises reject with the ApiError of the client's answer, `mined` also after `seen` has resolved; after a rejection
  * nothing stays locked: a lock that is mined later is failed at once.
  */
-export function lockCredits(context: JobContext, input: JobInput): Locking {
-  const { times } = context;
+export function lockCredits(parts: LockParts, input: JobInput): Locking {
+  const { times } = parts;
   const { claimedUntil } = input;
   // The row comes with the lock's transaction, at most this much later. Without one by then, a repetition runs a job of its own.
   if (claimedUntil !== null && Date.now() > claimedUntil - times.lock * 1000) {
@@ -85,15 +105,15 @@ export function lockCredits(context: JobContext, input: JobInput): Locking {
     const tooLate = Promise.reject(unavailable(message, 5));
     return { seen: tooLate, mined: tooLate };
   }
-  const submission = submitLock(context, input);
+  const submission = submitLock(parts, input);
   input.timings.end("prepare");
-  const mined = minedLock(context, input, submission.mined);
-  return { seen: seen(context, input, submission, mined), mined };
+  const mined = minedLock(parts, input, submission.mined);
+  return { seen: seen(parts, input, submission, mined), mined };
 }
 
 /** Resolves when the job may begin: when its lock is mined; or when the sequencer promises it, as long as the operator's limit has room for the job. */
 async function seen(
-  { promises }: JobContext,
+  { promises }: LockParts,
   { credits }: JobInput,
   { promised }: Submission,
   mined: Promise<Lock>,
@@ -108,7 +128,7 @@ async function seen(
   return Promise.race([first, mined]);
 }
 
-function submitLock({ pipeline, head, times, store }: JobContext, input: JobInput): Submission {
+function submitLock({ pipeline, head, times, store }: LockParts, input: JobInput): Submission {
   const { jobId, wallet, model, request, credits, authorization, claimedUntil } = input;
   const wantedBy = head.time + times.lock;
   const validUntil = authorization?.message.expiresAt ?? wantedBy;
@@ -131,8 +151,8 @@ function submitLock({ pipeline, head, times, store }: JobContext, input: JobInpu
   return pipeline.submit(operation, store.newJob(row));
 }
 
-async function minedLock(context: JobContext, input: JobInput, mined: Promise<Outcome>): Promise<Lock> {
-  const { times, operator, logger } = context;
+async function minedLock(parts: LockParts, input: JobInput, mined: Promise<Outcome>): Promise<Lock> {
+  const { times, operator, logger } = parts;
   let outcome: Outcome | "late";
   try {
     outcome = await Promise.race([mined, sleep(times.lock * 1000).then(() => "late" as const)]);
@@ -142,19 +162,19 @@ async function minedLock(context: JobContext, input: JobInput, mined: Promise<Ou
     throw new ApiError("service_unavailable", "The service is stopping; retry the request.", { cause: error });
   }
   if (outcome === "late") {
-    undoLateLock(context, input, mined);
+    undoLateLock(parts, input, mined);
     const message = "The settlement chain did not confirm the escrow in time; nothing is charged. Retry.";
     const details = { job_id: toApiJobId(input.jobId), retry_after: 5 };
     throw new ApiError("service_unavailable", message, { details });
   }
   if (outcome.status === "reverted") {
-    await noteRefusedLock(context, input, outcome.revert);
+    await noteRefusedLock(parts, input, outcome.revert);
     if (outcome.revert.name === "Job_MayNotLock") {
       await operator
         .refresh()
         .catch((error) => logger.warn({ err: error }, "the operator's standing could not be read"));
     }
-    throw lockError(context, input, outcome.revert);
+    throw lockError(parts, input, outcome.revert);
   }
   return lockOf(outcome);
 }
@@ -175,11 +195,7 @@ function lockOf(outcome: Extract<Outcome, { status: "mined" }> | Promised): Lock
  * row stays unfinished, and recovery compares the two. An id that the client chose may be a job that runs elsewhere: it
  * is left alone.
  */
-async function noteRefusedLock(
-  { store, rows }: Pick<JobContext, "store" | "rows">,
-  input: JobInput,
-  { name }: DecodedRevert,
-): Promise<void> {
+async function noteRefusedLock({ store, rows }: LockParts, input: JobInput, { name }: DecodedRevert): Promise<void> {
   const { jobId } = input;
   if (name === "Job_AlreadyExists" && input.authorization === null) {
     await store.refused({ jobId, reason: "cancelled", why: name });
@@ -187,14 +203,14 @@ async function noteRefusedLock(
 }
 
 /** The client has its 503 already: a lock that still comes through must not keep its credits. */
-function undoLateLock(context: JobContext, input: JobInput, mined: Promise<Outcome>): void {
-  const log = context.logger.child({ jobId: input.jobId });
+function undoLateLock(parts: LockParts, input: JobInput, mined: Promise<Outcome>): void {
+  const log = parts.logger.child({ jobId: input.jobId });
   const refusal = { reason: "cancelled", why: "the lock was mined too late" } as const;
   mined
     .then(async (outcome) => {
-      if (outcome.status === "reverted") return noteRefusedLock(context, input, outcome.revert);
+      if (outcome.status === "reverted") return noteRefusedLock(parts, input, outcome.revert);
       log.warn("a lock was mined after its request had been refused: it is failed");
-      await context.ending.endUncharged(lockedJob(input, lockOf(outcome), false), refusal);
+      await parts.ending.endUncharged(lockedJob(input, lockOf(outcome), false), refusal);
     })
     .catch((error) => log.error({ err: error }, "a late lock could not be undone now; the next sweep does it"));
 }

@@ -8,20 +8,26 @@ import { inferenceEscrowAbi, workerRegistryAbi } from "../../protocol/generated/
 import { ChainStatus } from "../../protocol/job-status.ts";
 import { sleep } from "../../shared/sleep.ts";
 import type { JobSighting, JobSightings } from "../chain/job-sightings.ts";
+import type { Operator } from "../chain/operator.ts";
 import type { Rpc } from "../chain/rpc.ts";
 import { type SignerLock, signerLockKey } from "../chain/signer-lock.ts";
 import { listOverdueJobs } from "../db/index-reads.ts";
-import type { StoredJob } from "../db/jobs.ts";
+import type { JobStore, StoredJob } from "../db/jobs.ts";
 import type { Reader } from "../db/pool.ts";
-import type { JobContext } from "./context.ts";
-import type { KnownAnswer, Refusal } from "./next-step.ts";
+import type { JobEnding } from "./job-ending.ts";
+import type { JobTimes, KnownAnswer, Refusal } from "./next-step.ts";
 import { isAcknowledgedBy } from "./verdict.ts";
-import { type AnswerableJob, askWorkers } from "./worker-answers.ts";
+import { type AnswerableJob, type AskParts, askWorkers } from "./worker-answers.ts";
 
 const SWEEP_MS = 10_000;
 
-type Parts = {
-  rpc: Rpc;
+export type RecoveryParts = AskParts & {
+  operator: Pick<Operator, "id">;
+  times: JobTimes;
+  store: Pick<JobStore, "claimFrom" | "claimOwn" | "find" | "othersUnfinished" | "unfinished">;
+  ending: Pick<JobEnding, "isUnderWay" | "proceed" | "refundOverdue">;
+  outputRetentionHours: number;
+  rpc: Pick<Rpc, "client">;
   registry: Address;
   /** Reads jobs at named blocks. */
   sightings: Pick<JobSightings, "at" | "isAbsent">;
@@ -37,8 +43,7 @@ type Parts = {
 };
 
 export class Recovery {
-  readonly #context: JobContext;
-  readonly #parts: Parts;
+  readonly #parts: RecoveryParts;
   readonly #busy = new Set<Hex>();
   /** Overdue jobs whose refund the chain refused; it would do so again. */
   readonly #notRefundable = new Set<Hex>();
@@ -47,8 +52,7 @@ export class Recovery {
   #timer: NodeJS.Timeout | undefined;
   #sweeps = new Set<Promise<void>>();
 
-  constructor(context: JobContext, parts: Parts) {
-    this.#context = context;
+  constructor(parts: RecoveryParts) {
     this.#parts = parts;
   }
 
@@ -73,7 +77,7 @@ export class Recovery {
 
   async #sweep(): Promise<void> {
     if (!this.#parts.signer.held) return;
-    const { store, logger } = this.#context;
+    const { store, logger } = this.#parts;
     try {
       await this.#takeOver();
       const jobs = await store.unfinished();
@@ -86,7 +90,7 @@ export class Recovery {
 
   /** Claims the jobs of this signer's earlier process, and those of the operator's signers that no process uses. */
   async #takeOver(): Promise<void> {
-    const { store, chainId, logger } = this.#context;
+    const { store, chainId, logger } = this.#parts;
     const own = await store.claimOwn();
     if (own > 0) logger.info({ jobs: own }, "unfinished jobs of an earlier process are taken up");
     for (const signer of await this.#parts.signer.left(await store.othersUnfinished())) {
@@ -98,27 +102,27 @@ export class Recovery {
 
   /** Does the work unless somebody is at this job: a request that runs it, an ending under way, an earlier sweep. */
   async #alone(jobId: Hex, work: () => Promise<unknown>): Promise<void> {
-    const isEnding = this.#context.ending.isUnderWay(jobId);
+    const isEnding = this.#parts.ending.isUnderWay(jobId);
     if (this.#parts.isRunning(jobId) || isEnding || this.#busy.has(jobId)) return;
     this.#busy.add(jobId);
     try {
       await work();
     } catch (error) {
-      this.#context.logger.warn({ err: error, jobId }, "a job could not be ended yet");
+      this.#parts.logger.warn({ err: error, jobId }, "a job could not be ended yet");
     } finally {
       this.#busy.delete(jobId);
     }
   }
 
   async #end(jobId: Hex): Promise<void> {
-    const { store, ending, outputRetentionHours } = this.#context;
+    const { store, ending, outputRetentionHours } = this.#parts;
     const sighting = await this.#parts.sightings.at(jobId);
     const seen = await this.#read(sighting);
     // Read after the chain: what this process itself wrote or sent meanwhile is in it.
     const job = await store.find(jobId);
     if (job === null || this.#parts.isRunning(jobId) || ending.isUnderWay(jobId)) return;
-    const isOurs = isAddressEqual(seen.wallet, job.wallet) && seen.operator === this.#context.operator.id;
-    const { inclusion } = this.#context.times;
+    const isOurs = isAddressEqual(seen.wallet, job.wallet) && seen.operator === this.#parts.operator.id;
+    const { inclusion } = this.#parts.times;
     const isAbsent = this.#parts.sightings.isAbsent(sighting, { validUntil: job.validUntil, inclusion });
     const chain = { ...seen, isOurs, isAbsent };
     const askedAt = this.#askingSince.get(jobId);
@@ -136,7 +140,7 @@ export class Recovery {
       facts,
       chain,
       askWorkers: async () => {
-        const answer = await askWorkers(this.#context, job, chain);
+        const answer = await askWorkers(this.#parts, job, chain);
         if (answer === "later" && chain.status === ChainStatus.Settled)
           this.#askingSince.set(jobId, askedAt ?? Date.now());
         else this.#askingSince.delete(jobId);
@@ -149,7 +153,7 @@ export class Recovery {
   #answerOf({ jobId, worker, attempt, acknowledgement, completion, countedTokens }: StoredJob): KnownAnswer | null {
     if (completion === null || worker === null || countedTokens === null) return null;
     const isSigned =
-      acknowledgement !== null && isAcknowledgedBy(this.#context, { jobId, attempt }, acknowledgement, worker);
+      acknowledgement !== null && isAcknowledgedBy(this.#parts, { jobId, attempt }, acknowledgement, worker);
     return { worker, attempt, acknowledgement: isSigned ? acknowledgement : null, signed: completion, countedTokens };
   }
 
@@ -159,7 +163,7 @@ export class Recovery {
    */
   async #refundOverdue(): Promise<void> {
     if (!this.#parts.indexIsWhole()) return;
-    const { head, times, operator, ending, logger } = this.#context;
+    const { head, times, operator, ending, logger } = this.#parts;
     // Twice the time after which anyone may: a job's own gateway and its worker come first.
     const lockedBefore = head.time - times.completion - 2 * times.inclusion;
     const overdue = await listOverdueJobs(this.#parts.index, operator.id, lockedBefore);
@@ -176,7 +180,7 @@ export class Recovery {
   async #read({ jobId, job, block }: JobSighting): Promise<ReadJob> {
     const { client } = this.#parts.rpc;
     const blockNumber = BigInt(block.number);
-    const escrow = { address: this.#context.escrow, abi: inferenceEscrowAbi, blockNumber } as const;
+    const escrow = { address: this.#parts.escrow, abi: inferenceEscrowAbi, blockNumber } as const;
     const registry = { address: this.#parts.registry, abi: workerRegistryAbi, blockNumber } as const;
     const [wallet, worker, [digest]] = await Promise.all([
       client.readContract({ ...escrow, functionName: "walletOf", args: [job.account] }),

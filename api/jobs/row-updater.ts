@@ -15,13 +15,15 @@ const RETRY_MS = 60_000;
 /** A client hears of its job this much later at most, where the write of its row is held up. */
 const WRITTEN_MS = 1_000;
 
+type RowStore = Pick<JobStore, "disputed" | "ended" | "locked" | "retry">;
+
 export class RowUpdater {
-  readonly #store: JobStore;
+  readonly #store: RowStore;
   readonly #logger: Logger;
   /** Writes under way. */
   readonly #writing = new Map<Hex, Promise<void>>();
 
-  constructor(store: JobStore, logger: Logger) {
+  constructor(store: RowStore, logger: Logger) {
     this.#store = store;
     this.#logger = logger;
   }

@@ -11,9 +11,8 @@ import type { Chain, Sending } from "../chain/start.ts";
 import { AbandonedRequests } from "../db/abandoned-requests.ts";
 import { JobStore } from "../db/jobs.ts";
 import type { Workers } from "../workers/start.ts";
-import type { JobContext } from "./context.ts";
 import { FailurePauses } from "./failure-pauses.ts";
-import { JobEnding } from "./job-ending.ts";
+import { type EndingParts, JobEnding } from "./job-ending.ts";
 import { JobReader } from "./job-reader.ts";
 import type { JobTimes } from "./next-step.ts";
 import { PlaceQueue } from "./place-queue.ts";
@@ -63,7 +62,7 @@ type Below = {
   cipher: Cipher;
   running: RunningJobs;
   /** Disputes the charge of an answer that its worker proved and withholds. */
-  dispute: ConstructorParameters<typeof JobEnding>[0]["dispute"];
+  dispute: EndingParts["dispute"];
 };
 
 /** `start` begins the sweep over unfinished jobs; call it when no transaction of an earlier process is open any more. */
@@ -96,14 +95,14 @@ export function createJobs(
     },
     logger,
   });
-  const context: JobContext = {
+  const context = {
     account,
     operator,
     chainId,
     escrow,
     times,
     head,
-    isClosedToWorkers: async (jobId) => {
+    isClosedToWorkers: async (jobId: Hex) => {
       const call = { address: escrow, abi: inferenceEscrowAbi, functionName: "jobOf", args: [jobId] } as const;
       const { status } = await rpc.client.readContract(call);
       // A node that is late has not seen the lock yet.
@@ -121,11 +120,11 @@ export function createJobs(
     abandoned,
     rows: updater,
     ending,
-    cipher,
-    outputRetentionHours,
     logger,
   };
-  const recovery = new Recovery(context, {
+  const recovery = new Recovery({
+    ...context,
+    outputRetentionHours,
     rpc,
     registry: contracts.WorkerRegistry,
     sightings: new JobSightings({ rpc, escrow, head, knownBlock: () => newestKnownBlock(pool) }),

@@ -166,7 +166,11 @@ const LEAST_ANSWER = 256;
  * Effective `max_tokens`. The boundary is exact: a text of as many tokens as the window has fits, one more does not. Nor does a prompt that is
  * too large for every server with what its template adds. Rejects as `TokenCounter.count` does.
  */
-export async function tokenBudget(counter: TokenCounter, prompt: Prompt, signal: AbortSignal): Promise<TokenBudget> {
+export async function tokenBudget(
+  counter: Pick<TokenCounter, "count">,
+  prompt: Prompt,
+  signal: AbortSignal,
+): Promise<TokenBudget> {
   const { messages, requested, contextWindow, serverWindow } = prompt;
   const held = serverWindow ?? Math.floor(contextWindow * (1 + ROOM_BESIDE));
   const template = messages.length * PER_MESSAGE + PER_REQUEST;

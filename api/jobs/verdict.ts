@@ -1,12 +1,15 @@
+import type { Logger } from "pino";
 import type { Address, Hex } from "viem";
 import { contextMargin, lengthGrace } from "../../protocol/dispatch.ts";
 import type { Completion } from "../../protocol/messages.ts";
 import { FLAT_TOKENS } from "../../protocol/pricing.ts";
 import { jobDigests } from "../../shared/keccak.ts";
 import { recoverSigner } from "../../shared/secp256k1.ts";
+import type { Head } from "../chain/rpc.ts";
 import type { IncidentCode } from "../db/incidents.ts";
+import type { SigningDomain } from "../workers/signatures.ts";
 import type { CompletedEvent } from "../workers/worker-client.ts";
-import type { JobContext } from "./context.ts";
+import type { JobTimes } from "./next-step.ts";
 import { estimateTokens } from "./tokenizer.ts";
 
 /** The gateway's own figures of an answer, independent of the worker's statements. */
@@ -30,9 +33,9 @@ export type Observed = {
   isUnwanted: boolean;
 };
 
-/** The contract that signatures are for. */
-type SigningDomain = Pick<JobContext, "chainId" | "escrow">;
-type JudgeContext = SigningDomain & Pick<JobContext, "head" | "times">;
+export type JudgeParts = SigningDomain & { head: Pick<Head, "time">; times: Pick<JobTimes, "completion"> };
+/** Reads the chain's time. */
+export type ClockParts = { head: Pick<Head, "time" | "refresh">; logger: Logger };
 
 export type Fault = { code: IncidentCode; detail: string };
 
@@ -47,16 +50,13 @@ const PLAUSIBLE_FACTOR = 2.5;
 const PLAUSIBLE_EXTRA = 64;
 
 /** Reads the chain's time where a worker has dated its Completion later than we know: it may have seen a newer block. */
-export async function knowsTime(
-  { head, logger }: Pick<JobContext, "head" | "logger">,
-  completedAt: number,
-): Promise<void> {
+export async function knowsTime({ head, logger }: ClockParts, completedAt: number): Promise<void> {
   if (completedAt <= head.time) return;
   await head.refresh().catch((error) => logger.warn({ err: error }, "the chain's time could not be read"));
 }
 
 /** Judges a worker's signed Completion by what was received. The chain checks signature, hash and time again. */
-export function judge(context: JudgeContext, seen: Observed, signed: CompletedEvent): Verdict {
+export function judge(context: JudgeParts, seen: Observed, signed: CompletedEvent): Verdict {
   const fault = findFault(context, seen, signed);
   if (fault !== null) return { fault };
   const count = countOf(seen, signed.completion);
@@ -116,7 +116,7 @@ function boundOf({ what, claimed, text, bytes, maxTokens, isFlat }: Claim): Coun
 /** What any tokenizer may count where ours counts so many. */
 const mostTokens = (estimate: number) => Math.ceil(estimate * PLAUSIBLE_FACTOR) + PLAUSIBLE_EXTRA;
 
-function findFault(context: JudgeContext, seen: Observed, signed: CompletedEvent): Fault | null {
+function findFault(context: JudgeParts, seen: Observed, signed: CompletedEvent): Fault | null {
   const { completion, signature } = signed;
   const { jobId, proofHash, textBytes, completedAt } = completion;
   if (jobId !== seen.jobId) return { code: "wrong_job", detail: `the completion is of job ${jobId}` };
@@ -139,7 +139,7 @@ function findFault(context: JudgeContext, seen: Observed, signed: CompletedEvent
  * `length` means that a limit was reached: `max_tokens`, the context window, a token a byte, or the job's time. Model servers count reasoning to
  * the first two, so it counts here by what was received of it.
  */
-function cutShort({ times }: Pick<JobContext, "times">, seen: Observed, signed: CompletedEvent): Fault | null {
+function cutShort({ times }: Pick<JudgeParts, "times">, seen: Observed, signed: CompletedEvent): Fault | null {
   const { completion, finish_reason } = signed;
   const { maxTokens, contextWindow, bytes, reasoning, lockedAt, finishedBy } = seen;
   if (finish_reason !== "length" || maxTokens === null || seen.isUnwanted) return null;

@@ -8,11 +8,19 @@ import { answerHash } from "../../protocol/answer-hash.ts";
 import type { WorkerOutput } from "../../protocol/dispatch.ts";
 import { proofDigest } from "../../protocol/messages.ts";
 import type { RegisteredWorker } from "../chain/directory.ts";
-import { signAccess, signAssignment } from "../workers/signatures.ts";
-import type { JobContext } from "./context.ts";
+import { type Signing, signAccess, signAssignment } from "../workers/signatures.ts";
+import type { WorkerClient } from "../workers/worker-client.ts";
+import type { WorkerPool } from "../workers/worker-pool.ts";
 import type { FetchedAnswer, PricedJob } from "./job-ending.ts";
-import { settlementOf } from "./next-step.ts";
-import { isAcknowledgedBy, judge, knowsTime } from "./verdict.ts";
+import { type JobTimes, settlementOf } from "./next-step.ts";
+import { type ClockParts, isAcknowledgedBy, judge, knowsTime } from "./verdict.ts";
+
+export type AskParts = Signing &
+  ClockParts & {
+    times: Pick<JobTimes, "completion" | "finalization">;
+    workers: Pick<WorkerPool, "declares" | "registered" | "report">;
+    client: Pick<WorkerClient, "fetchOutput">;
+  };
 
 const FETCH_TIMEOUT_MS = 5_000;
 
@@ -31,26 +39,26 @@ export type AnswerableJob = PricedJob & { model: number; contextWindow: number }
 
 /** The answer, `none` if no worker that was offered the job has one, or `later` if one of them is still at work or out of reach. */
 export async function askWorkers(
-  context: JobContext,
+  parts: AskParts,
   job: AskedJob,
   chain: AnswerableJob,
 ): Promise<FetchedAnswer | "none" | "later"> {
-  const hosts = context.workers.registered(chain.model);
+  const hosts = parts.workers.registered(chain.model);
   if (chain.proof !== null) {
     const prover = hosts.find(({ signer }) => signer === chain.worker);
-    const answer = prover === undefined ? "none" : await askWorker(context, job, chain, prover);
+    const answer = prover === undefined ? "none" : await askWorker(parts, job, chain, prover);
     const isProven = typeof answer !== "object" || proofDigest(answer.signed.completion) === chain.proof;
     return isProven ? answer : "none";
   }
   const offered = [job.worker, chain.worker].map((worker) => worker?.toLowerCase());
   const asked = hosts.filter(({ signer }) => offered.includes(signer.toLowerCase()));
-  const answers = await Promise.all(asked.map((host) => askWorker(context, job, chain, host)));
+  const answers = await Promise.all(asked.map((host) => askWorker(parts, job, chain, host)));
   return answers.find((answer) => typeof answer === "object") ?? answers.find((answer) => answer === "later") ?? "none";
 }
 
 /** The finished answer that this worker delivers, if it is the job's and can be charged. */
 export async function askWorker(
-  context: JobContext,
+  parts: AskParts,
   job: AskedJob,
   chain: AnswerableJob,
   { signer: worker, endpoint }: RegisteredWorker,
@@ -58,15 +66,15 @@ export async function askWorker(
   const { jobId } = job;
   let output: WorkerOutput | null;
   try {
-    output = await fetchOutput(context, { jobId, worker, lockedAt: chain.lockedAt }, endpoint);
+    output = await fetchOutput(parts, { jobId, worker, lockedAt: chain.lockedAt }, endpoint);
   } catch (error) {
-    context.logger.info({ err: error, jobId, worker }, "the worker has no answer for us yet");
+    parts.logger.info({ err: error, jobId, worker }, "the worker has no answer for us yet");
     return "later";
   }
   if (output === null) return "none";
   const { text, completion, signature, finish_reason } = output;
   const { lockedAt, finalizeFrom, contextWindow } = chain;
-  await knowsTime(context, completion.completedAt);
+  await knowsTime(parts, completion.completedAt);
   const seen = {
     jobId,
     worker,
@@ -78,18 +86,18 @@ export async function askWorker(
     reasoning: null,
     shownReasoning: 0,
     // A model that reasons unasked uses it up, too.
-    maxTokens: context.workers.declares(worker, chain.model, ["reasoning"]) ? null : job.maxTokens,
+    maxTokens: parts.workers.declares(worker, chain.model, ["reasoning"]) ? null : job.maxTokens,
     contextWindow,
     isUnwanted: false,
-    finishedBy: finalizeFrom === null ? context.head.time : finalizeFrom - context.times.finalization,
+    finishedBy: finalizeFrom === null ? parts.head.time : finalizeFrom - parts.times.finalization,
   };
-  const verdict = judge(context, seen, { completion, signature, finish_reason });
+  const verdict = judge(parts, seen, { completion, signature, finish_reason });
   const incident = verdict.fault ?? verdict.excess;
-  if (incident !== null) context.workers.report(worker, { ...incident, jobId });
+  if (incident !== null) parts.workers.report(worker, { ...incident, jobId });
   const { attempt } = output.acknowledgement;
   // A later attempt than the first is in the row before it is offered: a worker cannot invent one.
   if (verdict.fault !== null || attempt > Math.max(1, job.attempt)) return "none";
-  const isSigned = isAcknowledgedBy(context, { jobId, attempt }, output.acknowledgement.signature, worker);
+  const isSigned = isAcknowledgedBy(parts, { jobId, attempt }, output.acknowledgement.signature, worker);
   const acknowledgement = isSigned ? output.acknowledgement.signature : null;
   const signed = { completion, signature, finish_reason };
   const answer = { worker, attempt, acknowledgement, signed, countedTokens: verdict.countedTokens, text };
@@ -101,15 +109,15 @@ export async function askWorker(
  * out: nobody can take the job on chain with it.
  */
 async function fetchOutput(
-  context: JobContext,
+  parts: AskParts,
   { jobId, worker, lockedAt }: { jobId: Hex; worker: Address; lockedAt: number },
   endpoint: string,
 ): Promise<WorkerOutput | null> {
   const assignment = { jobId, worker, attempt: 1, acknowledgeBy: lockedAt };
   const body = {
     assignment,
-    signature: await signAssignment(context, assignment),
-    access: await signAccess(context, { jobId, worker }),
+    signature: await signAssignment(parts, assignment),
+    access: await signAccess(parts, { jobId, worker }),
   };
-  return context.client.fetchOutput(endpoint, body, AbortSignal.timeout(FETCH_TIMEOUT_MS));
+  return parts.client.fetchOutput(endpoint, body, AbortSignal.timeout(FETCH_TIMEOUT_MS));
 }

@@ -7,20 +7,28 @@ import { sleep } from "../../shared/sleep.ts";
 import { describeSpan, markFailed } from "../../shared/tracing.ts";
 import type { Balances } from "../chain/balances.ts";
 import type { Directory } from "../chain/directory.ts";
-import { CHAIN_SILENT_MS } from "../chain/rpc.ts";
+import { CHAIN_SILENT_MS, type Head } from "../chain/rpc.ts";
+import type { AbandonedRequests } from "../db/abandoned-requests.ts";
 import type { IdempotencyStore } from "../db/idempotency.ts";
-import type { StoredJob } from "../db/jobs.ts";
+import type { JobStore, StoredJob } from "../db/jobs.ts";
 import type { Reader } from "../db/pool.ts";
 import { ApiError, unavailable } from "../errors.ts";
-import { admit, idTaken, type PlannedJob, planJob, type RequestAuthorization } from "../jobs/admission.ts";
+import {
+  type AdmissionParts,
+  admit,
+  idTaken,
+  type PlannedJob,
+  planJob,
+  type RequestAuthorization,
+} from "../jobs/admission.ts";
 import { Answer, SentAnswer } from "../jobs/answer.ts";
 import { AUTHORIZATION_HEADER, parseAuthorization, unauthorizable } from "../jobs/authorization.ts";
-import type { JobContext } from "../jobs/context.ts";
 import { cameToNothing, claimLasts, type EarlierAnswers } from "../jobs/earlier-answers.ts";
-import { type CompletedJob, RunningJob } from "../jobs/job.ts";
+import { type CompletedJob, RunningJob, type RunParts } from "../jobs/job.ts";
 import { withSettlements } from "../jobs/job-reader.ts";
 import type { KeptAnswers } from "../jobs/kept-answers.ts";
 import { Timings } from "../jobs/lock.ts";
+import type { PlaceQueue } from "../jobs/place-queue.ts";
 import type { RunningJobs } from "../jobs/running-jobs.ts";
 import { completionSchema } from "../schemas/completion.ts";
 import { type ChatBody, chatRequestSchema, parseChatBody, sizeOf } from "./chat-request.ts";
@@ -41,16 +49,23 @@ import { clientOf, setServiceHeaders } from "./request.ts";
 /** A reply waits this long for the hash of its settlement's transaction, never for its mining. */
 const SETTLEMENT_HASH_MS = 1_000;
 
-type ChatDependencies = {
-  jobs: JobContext;
-  directory: Directory;
-  idempotency: IdempotencyStore;
-  earlier: EarlierAnswers;
-  kept: KeptAnswers;
+export type ChatDependencies = {
+  jobs: AdmissionParts &
+    RunParts & {
+      head: Pick<Head, "silentMs">;
+      store: Pick<JobStore, "find">;
+      abandoned: Pick<AbandonedRequests, "add" | "take">;
+      balances: Pick<Balances, "current" | "known">;
+      queue: Pick<PlaceQueue, "enter">;
+    };
+  directory: Pick<Directory, "model" | "models">;
+  idempotency: Pick<IdempotencyStore, "claim" | "isClaimed" | "release">;
+  earlier: Pick<EarlierAnswers, "wait">;
+  kept: Pick<KeptAnswers, "read">;
   /** The gateway's tables. */
   reader: Reader;
   docsUrl: string;
-  runs: RunningJobs;
+  runs: Pick<RunningJobs, "connected" | "find" | "track">;
   /** Once it stops, running jobs are finished and new ones go elsewhere; none is taken before an earlier process's transactions have ended. */
   phase: { readonly stopping: boolean; readonly recovered: boolean };
 };

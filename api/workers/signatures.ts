@@ -5,8 +5,10 @@ import { type Assignment, escrowDomain } from "../../protocol/messages.ts";
 import { jobDigests } from "../../shared/keccak.ts";
 import type { SigningAccount } from "../../shared/secp256k1.ts";
 
-/** The gateway's key, and the contract that its signatures are for. */
-export type Signing = { account: SigningAccount; chainId: number; escrow: Address };
+/** The contract that signatures are for. */
+export type SigningDomain = { chainId: number; escrow: Address };
+/** With the gateway's key. */
+export type Signing = SigningDomain & { account: Pick<SigningAccount, "sign" | "signTypedData"> };
 
 /** Shows a worker that this gateway asks now, for the answer of a job or for a trial. */
 export async function signAccess(

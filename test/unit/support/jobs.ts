@@ -1,26 +1,26 @@
-import type { Hex } from "viem";
+import type { Hex, PublicClient } from "viem";
 import { generatePrivateKey } from "viem/accounts";
-import type { JobSighting } from "../../../api/chain/job-sightings.ts";
-import type { JobContext } from "../../../api/jobs/context.ts";
+import type { ChainJob } from "../../../api/chain/job-sightings.ts";
+import type { Reader } from "../../../api/db/pool.ts";
+import { EarlierAnswers } from "../../../api/jobs/earlier-answers.ts";
 import { RunningJob } from "../../../api/jobs/job.ts";
-import { Timings } from "../../../api/jobs/lock.ts";
+import { type JobInput, Timings } from "../../../api/jobs/lock.ts";
 import { RunningJobs } from "../../../api/jobs/running-jobs.ts";
-import { completeChat } from "../../../api/routes/chat.ts";
+import { type ChatDependencies, completeChat } from "../../../api/routes/chat.ts";
 import { answerHash } from "../../../protocol/answer-hash.ts";
 import { jobDigests } from "../../../protocol/digests.ts";
 import { newJobId } from "../../../protocol/job-id.ts";
 import type { Completion } from "../../../protocol/messages.ts";
 import { signingAccount } from "../../../shared/secp256k1.ts";
-import { ESCROW, MODEL, PLACE_GONE } from "../../support/fake-gateway.ts";
+import { ESCROW, type JobParts, MODEL, PLACE_GONE, registered } from "../../support/fake-gateway.ts";
 
 const digests = jobDigests(1, ESCROW);
 
 /** A worker of model 1 whose key the test has, and what it signs. */
 export function signingWorker(id = 1) {
   const account = signingAccount(generatePrivateKey());
-  const listed = { id, signer: account.address, stake: 0, endpoint: `https://${id}.example`, models: new Set([1]) };
   return {
-    ...listed,
+    ...registered({ id, signer: account.address, endpoint: `https://${id}.example` }),
     acknowledge: (jobId: Hex, attempt: number) => account.sign({ hash: digests.acknowledgement({ jobId, attempt }) }),
     /** Its answer, as a gateway gets it. */
     complete: async (jobId: Hex, text: string, more: Answered) => {
@@ -36,18 +36,34 @@ export type SigningWorker = ReturnType<typeof signingWorker>;
 
 /** What the balances of a `fakeGateway` say of a wallet that may spend a thousand credits; `known` after its lock. */
 export const spending = (known: { free: number } | null) => ({
-  current: async () => ({ free: 1_000 }),
-  bounded: async () => ({ free: 1_000 }),
-  terms: () => ({ frozen: false, dailyLimit: null, operator: 1, authorized: false }),
-  known: () => known,
-  expectReturn: () => {},
+  terms: () => ({ frozen: false, dailyLimit: null, operator: 1, authorized: false, spentToday: 0, spentDay: 0 }),
+  known: () => known && { ...known, escrowed: 0 },
+});
+
+/** A database that answers every statement with these rows. */
+export const readerOf = (rows: object[]): Reader => ({ query: async () => ({ rows }) }) as unknown as Reader;
+
+/** What the chat route takes of a gateway that keeps no answers and is asked everything for the first time. */
+export const chatParts = (jobs: JobParts, more: Partial<ChatDependencies> = {}): ChatDependencies => ({
+  jobs,
+  directory: { model: () => MODEL, models: () => [MODEL] },
+  idempotency: { claim: async () => ({ status: "new" }), isClaimed: async () => true, release: async () => {} },
+  earlier: new EarlierAnswers(jobs),
+  kept: { read: async () => null },
+  reader: readerOf([]),
+  docsUrl: "",
+  runs: new RunningJobs(),
+  phase: { stopping: false, recovered: true },
+  ...more,
 });
 
 /** Sends a chat request to this gateway's route. Rejects with the error of its reply. */
-export function ask(jobs: JobContext, response: object, headers: object = {}, idempotency: object = {}): Promise<void> {
-  const phase = { stopping: false, recovered: true };
-  const directory = { model: () => MODEL };
-  const dependencies = { jobs, directory, idempotency, docsUrl: "", runs: new RunningJobs(), phase };
+export function ask(
+  jobs: JobParts,
+  response: object,
+  headers: object = {},
+  more: Partial<ChatDependencies> = {},
+): Promise<void> {
   const request = {
     client: { wallet: jobs.account.address },
     receivedAt: 0,
@@ -61,20 +77,41 @@ export function ask(jobs: JobContext, response: object, headers: object = {}, id
     body: { model: "m", messages: [{ role: "user", content: "Hi" }], max_tokens: 100 },
   };
   const sink = { once: () => {}, setHeader: () => {}, ...response };
-  return (completeChat(dependencies as never) as (...parts: unknown[]) => Promise<void>)(request, sink, () => {});
+  return (completeChat(chatParts(jobs, more)) as (...parts: unknown[]) => Promise<void>)(request, sink, () => {});
 }
 
 /** Runs a job at this gateway, for the credits that a `fakeGateway` locks. */
-export function runJob(context: JobContext, more: object = {}): RunningJob {
-  const request = { messages: [], max_tokens: 100 };
-  const job = { jobId: newJobId(), wallet: context.account.address, model: MODEL, request, credits: 8 };
-  const rest = { authorization: null, claimedUntil: null, admission: PLACE_GONE, timings: new Timings() };
-  return new RunningJob(context, { ...job, ...rest, ...more } as never);
+export function runJob(parts: JobParts, more: Partial<JobInput> = {}): RunningJob {
+  return new RunningJob(parts, {
+    jobId: newJobId(),
+    wallet: parts.account.address,
+    model: MODEL,
+    request: { messages: [], max_tokens: 100 },
+    credits: 8,
+    showReasoning: false,
+    authorization: null,
+    claimedUntil: null,
+    admission: PLACE_GONE,
+    timings: new Timings(),
+    ...more,
+  });
 }
 
-/** Shows this job at block 1. */
-export const sightingsOf = (job: unknown) => ({
-  at: async (jobId: Hex) =>
-    ({ jobId, job, block: { number: 1, hash: "0x01", timestamp: 0 }, at: Date.now(), known: 0 }) as JobSighting,
-  isAbsent: () => false,
-});
+/** What a sweep over unfinished jobs sees of a chain whose contract answers so, by the function's name; without an index. */
+export function chainOf(answers: Record<string, unknown> = {}) {
+  const readContract = async ({ functionName }: { functionName: string }) => answers[functionName];
+  const block = { number: 1, hash: "0x01", timestamp: 0 } as const;
+  return {
+    rpc: { client: { readContract } as unknown as PublicClient },
+    registry: ESCROW,
+    sightings: {
+      at: async (jobId: Hex) => ({ jobId, job: answers["jobOf"] as ChainJob, block, at: Date.now(), known: 0 }),
+      isAbsent: () => false,
+    },
+    index: {} as never,
+    indexIsWhole: () => false,
+    contextWindow: () => 4_096,
+    isRunning: () => false,
+    signer: { held: true, left: async () => [] },
+  };
+}

@@ -4,7 +4,7 @@ import { expect, it, vi } from "vitest";
 import { Operator } from "../../../../api/chain/operator.ts";
 import type { Rpc } from "../../../../api/chain/rpc.ts";
 import { admit } from "../../../../api/jobs/admission.ts";
-import type { JobContext } from "../../../../api/jobs/context.ts";
+import { fakeGateway } from "../../../support/fake-gateway.ts";
 
 const keys = { escrow: `0x${"e5".repeat(20)}`, signer: `0x${"11".repeat(20)}` } as const;
 
@@ -66,8 +66,7 @@ it("takes no jobs once the key has left it, until a new start", async () => {
 
 it("refuses a request at once while it may not lock", async () => {
   const operator = await chain({ operator: 2, stopped: 0b10n }).find();
-  const context = { operator } as unknown as JobContext;
-  await expect(admit(context, {} as never, new AbortController().signal)).rejects.toMatchObject({
+  await expect(admit(fakeGateway({ operator }), {} as never, new AbortController().signal)).rejects.toMatchObject({
     code: "service_unavailable",
     message: expect.stringContaining("operator 2 is stopped on the settlement contract. Nothing is charged"),
   });

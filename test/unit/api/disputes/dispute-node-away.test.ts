@@ -18,7 +18,7 @@ it("503, not a defect of ours", async () => {
   const request = { jobId: newJobId(), receivedHash: answerHash(""), wallet: WALLET, arrivedAt: new Date() };
   const recorded = { ...request, gateway: jobs.account.address };
   const context = {
-    jobs: { ...jobs, store: { find: async () => null } },
+    jobs,
     rpc: { client },
     disputes: { record: async () => recorded, find: async () => ({ ...recorded, outcome: null }) },
     waitMs: 0,

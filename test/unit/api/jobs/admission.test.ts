@@ -1,6 +1,6 @@
 /** What is looked at before credits are locked, and in which order. */
 import { expect, it } from "vitest";
-import type { Directory, Model } from "../../../../api/chain/directory.ts";
+import type { Model } from "../../../../api/chain/directory.ts";
 import {
   admit,
   lockError,
@@ -8,11 +8,12 @@ import {
   planJob,
   type RequestAuthorization,
 } from "../../../../api/jobs/admission.ts";
-import type { JobContext } from "../../../../api/jobs/context.ts";
 import { TokenizerBusy } from "../../../../api/jobs/tokens.ts";
 import { newJobId } from "../../../../protocol/job-id.ts";
+import { fakeGateway, headAt, MODEL } from "../../../support/fake-gateway.ts";
+import { spending } from "../../support/jobs.ts";
 
-const model = { id: "m", number: 1, tier: "lite", creditsPerRequest: 8, creditsPer1kTokens: 4, contextWindow: 32_768 };
+const model: Model = { ...MODEL, contextWindow: 32_768 };
 
 /** A client that stays. */
 const STAYS = new AbortController().signal;
@@ -23,39 +24,27 @@ function ask(
   { maxTokens = 100, count = async () => 1_000, inTime = null as number | null, pauseMs = 0, isRead = true } = {},
 ) {
   const counted: string[] = [];
-  const context = {
-    operator: { id: 1, mayNotLock: null },
-    head: { time: 1_800_000_000 },
-    pauses: { take: () => pauseMs },
-    workers: {
-      capable: () => [{}],
-      isDeclared: () => true,
-      alwaysReasons: () => false,
-      mostTokens: () => inTime,
-      largestWindow: () => null,
-    },
-    times: { completion: 120 },
-    balances: {
-      bounded: async () => (isRead ? { free } : null),
-      read: async () => ({ free }),
-      terms: () => ({ operator: 1, authorized: false, frozen: false, dailyLimit: null }),
-    },
+  const parts = fakeGateway({
+    head: headAt(() => 1_800_000_000),
+    pauses: { take: () => pauseMs, failed: () => {}, succeeded: () => {} },
+    workers: { mostTokens: () => inTime },
+    balances: { ...spending(null), bounded: async () => (isRead ? { free, escrowed: 0 } : null) },
     tokens: {
       count: (wallet: string) => {
         counted.push(wallet);
         return count();
       },
     },
-  } as unknown as JobContext;
+  });
   const request = { messages: [{ role: "user" as const, content: "x".repeat(100_000) }] };
   const plan: PlannedJob = {
     wallet: "0x01",
-    model: model as unknown as Model,
+    model,
     maxTokens,
     request,
     authorization: null,
   };
-  return { counted, admitted: admit(context, plan, STAYS) };
+  return { counted, admitted: admit(parts, plan, STAYS) };
 }
 
 it("counts no token for a wallet that cannot pay the least price", async () => {
@@ -101,7 +90,7 @@ it.each([
   ["2,000 where the body names none and more are authorized", undefined, 5_000, 2_000],
   ["the body's number, whatever is authorized", 3_000, 5_000, 3_000],
 ])("plans %s", (_, maxTokens, authorized, planned) => {
-  const directory = { model: () => model } as unknown as Directory;
+  const directory = { model: () => model };
   const authorization = authorized === undefined ? null : { signed: { maxTokens: authorized } };
   const body = { model: "m", maxTokens, request: { messages: [] } };
   expect(planJob(directory, "0x01", body, authorization as RequestAuthorization | null).maxTokens).toBe(planned);
@@ -136,14 +125,13 @@ it.each([
 ])("refuses a form of the answer before anything else where %s", async (_where, hosts, declared, code) => {
   const workers = {
     hosts: () => Array(hosts).fill({}),
-    isDeclared: (_model: number, needs: string[]) => needs.every((need) => declared.includes(need)),
+    isDeclared: (_model: number, needs: readonly string[]) => needs.every((need) => declared.includes(need)),
     modelsWith: () => [],
     capable: () => [],
   };
-  const context = { operator: { id: 1, mayNotLock: null }, workers } as unknown as JobContext;
   const request = { messages: [], response_format: { type: "json_object" as const } };
-  const plan = { wallet: "0x01", model: model as unknown as Model, maxTokens: 100, request, authorization: null };
-  await expect(admit(context, plan as PlannedJob, STAYS)).rejects.toMatchObject({ code });
+  const plan = { wallet: "0x01", model, maxTokens: 100, request, authorization: null };
+  await expect(admit(fakeGateway({ workers }), plan as PlannedJob, STAYS)).rejects.toMatchObject({ code });
 });
 
 it.each<[string, unknown[], string, object?]>([

@@ -3,12 +3,20 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it, vi } from "vitest";
 import { Answer } from "../../../../api/jobs/answer.ts";
-import { type AttemptInput, runAttempt } from "../../../../api/jobs/attempt.ts";
-import type { JobContext } from "../../../../api/jobs/context.ts";
+import { type AttemptInput, type AttemptParts, runAttempt } from "../../../../api/jobs/attempt.ts";
 import { type DispatchEvents, WorkerFailure } from "../../../../api/workers/worker-client.ts";
 import type { Dispatch } from "../../../../protocol/dispatch.ts";
 import { newJobId } from "../../../../protocol/job-id.ts";
-import { fakeGateway, MODEL as model, placeAt, rowsInMemory, TIMES } from "../../../support/fake-gateway.ts";
+import {
+  type Dispatching,
+  fakeGateway,
+  type JobParts,
+  MODEL as model,
+  placeAt,
+  registered,
+  rowsInMemory,
+  TIMES,
+} from "../../../support/fake-gateway.ts";
 import { runJob, type SigningWorker, signingWorker } from "../../support/jobs.ts";
 
 const request = { messages: [], max_tokens: 100 };
@@ -27,7 +35,8 @@ function gateway(failure = new WorkerFailure("draining", "no", false), most = Nu
     return { taken: () => {}, firstToken: () => {}, end };
   };
   const context = fakeGateway({
-    choose: ({ size }) => (size < most ? { signer: `0x${size.toString(16).padStart(40, "0")}` } : undefined),
+    choose: ({ size }) =>
+      size < most ? registered({ signer: `0x${size.toString(16).padStart(40, "0")}` }) : undefined,
     dispatched,
     workers: {
       report: (_worker: string, { code }: { code: string }) => void reports.push(code),
@@ -42,12 +51,26 @@ function gateway(failure = new WorkerFailure("draining", "no", false), most = Nu
   return { context, asked, reports, dispatched, outstanding: () => outstanding };
 }
 
+const clientOf = (dispatch: Dispatching) => ({ ...fakeGateway({}).client, dispatch });
+/** What a worker says at the end of an answer of one token. */
+const answered = () => signingWorker().complete(jobId, "text", { completedAt: 0, completionTokens: 1 });
+
 /** One attempt at a worker of this context; its answer. */
-function attempt(context: object, number = 1, signal = new AbortController().signal, more: Partial<AttemptInput> = {}) {
+function attempt(
+  parts: AttemptParts,
+  number = 1,
+  signal = new AbortController().signal,
+  more: Partial<AttemptInput> = {},
+) {
   const answer = new Answer();
-  const place = placeAt({ signer: `0x${"11".repeat(20)}` });
-  const input = { jobId, attempt: number, place, model, request, answer };
-  const rest = {
+  const place = placeAt(registered());
+  const input: AttemptInput = {
+    jobId,
+    attempt: number,
+    place,
+    model,
+    request,
+    answer,
     signal,
     unwanted: new AbortController().signal,
     onFirstToken() {},
@@ -57,7 +80,7 @@ function attempt(context: object, number = 1, signal = new AbortController().sig
     hasAlternative: () => true,
     ...more,
   };
-  return { answer, result: runAttempt(context as JobContext, { ...input, ...rest } as unknown as AttemptInput) };
+  return { answer, result: runAttempt(parts, input) };
 }
 
 it.each([
@@ -67,7 +90,7 @@ it.each([
   const { context } = gateway(new WorkerFailure("busy", "full", offered));
   const ends: string[] = [];
   const dispatched = () => ({ taken: () => {}, firstToken: () => {}, end: (how: string) => void ends.push(how) });
-  await attempt(context, 1, undefined, { place: placeAt({ signer: `0x${"11".repeat(20)}` }, dispatched) }).result;
+  await attempt(context, 1, undefined, { place: placeAt(registered(), dispatched) }).result;
   expect(ends).toEqual([end]);
 });
 
@@ -75,7 +98,7 @@ it("a job that could not be signed is neither kept by its worker nor its fault",
   const { context, asked, reports, dispatched, outstanding } = gateway();
   const sign = () => Promise.reject(new Error("no key"));
   const signless = { ...context, account: { ...context.account, sign } };
-  const place = placeAt({ signer: `0x${"11".repeat(20)}` }, dispatched);
+  const place = placeAt(registered(), dispatched);
   await expect(attempt(signless, 1, undefined, { place }).result).rejects.toThrow("no key");
   expect([outstanding(), asked, reports]).toEqual([0, [], []]);
 });
@@ -83,17 +106,16 @@ it("a job that could not be signed is neither kept by its worker nor its fault",
 /** The attempt of a worker that sends these events at once, and a delta after `ms`; a first token may take 100 ms. */
 async function slowly(events: ("acknowledged" | "begun")[], ms: number, hasAlternative = true) {
   const { context, reports } = gateway();
-  const dispatch = async (_endpoint: string, _body: object, on: DispatchEvents, signal: AbortSignal) => {
+  const dispatch: Dispatching = async (_endpoint, _body, on, signal) => {
     for (const event of events) on[event]("0x");
     await new Promise((resolve, reject) => {
       setTimeout(resolve, ms);
       signal.addEventListener("abort", () => reject(signal.reason));
     });
     on.delta("text");
-    return { completion: { completionTokens: 1 } };
+    return answered();
   };
-  const store = { taken: async () => {} };
-  const quick = { ...context, store, client: { dispatch }, times: { ...context.times, firstToken: 0.1 } };
+  const quick = { ...context, client: clientOf(dispatch), times: { ...context.times, firstToken: 0.1 } };
   const { ok } = await attempt(quick, 1, undefined, { hasAlternative: () => hasAlternative }).result;
   return { ok, stalled: reports.includes("stalled") };
 }
@@ -112,9 +134,9 @@ it("a model that has written nothing but newlines so far has not", async () => {
 
 it("a worker that does not acknowledge before its offer runs out is silent", async () => {
   const { context, reports } = gateway();
-  const dispatch = (_endpoint: string, _body: object, _on: DispatchEvents, signal: AbortSignal) =>
+  const dispatch: Dispatching = (_endpoint, _body, _on, signal) =>
     new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
-  const hasty = { ...context, client: { dispatch }, times: { ...context.times, acknowledge: 1 } };
+  const hasty = { ...context, client: clientOf(dispatch), times: { ...context.times, acknowledge: 1 } };
   expect(await attempt(hasty).result).toMatchObject({ ok: false, failure: { code: "silent", offered: true } });
   expect(reports).toEqual(["silent"]);
 });
@@ -125,7 +147,7 @@ it.each([
 ])("a worker that has not finished when the job's time is over %s", async (_what, completion, named) => {
   const { context, reports } = gateway();
   const dispatch = () => Promise.reject(new Error("broken off"));
-  const over = { ...context, client: { dispatch }, times: { ...context.times, completion } };
+  const over = { ...context, client: clientOf(dispatch), times: { ...context.times, completion } };
   const { result } = attempt(over, 1, AbortSignal.abort());
   expect(await result).toMatchObject({ ok: false, failure: { code: "never_finished" } });
   expect(reports).toEqual(named);
@@ -144,7 +166,7 @@ it.each([
       vi.advanceTimersByTime(ms);
       throw new WorkerFailure("busy", "full", offered);
     };
-    const { result } = attempt({ ...context, client: { dispatch } });
+    const { result } = attempt({ ...context, client: clientOf(dispatch) });
     expect(await result).toMatchObject({ ok: false, failure: { code: reported, offered } });
     expect(reports).toEqual([reported]);
   } finally {
@@ -154,15 +176,14 @@ it.each([
 
 it("a worker whose acknowledgement is not its own is named, and its answer counts", async () => {
   const { context, reports } = gateway();
-  const dispatch = async (_endpoint: string, _body: object, on: DispatchEvents) => {
+  const dispatch: Dispatching = async (_endpoint, _body, on) => {
     on.acknowledged(`0x${"11".repeat(65)}`);
     on.delta("text");
     // A job that is over needs no acknowledgement any more: the gateway looks at it while the job runs.
     await vi.waitFor(() => expect(reports).toEqual(["bad_acknowledgement"]), 10_000);
-    return { completion: { completionTokens: 1 } };
+    return answered();
   };
-  const store = { taken: async () => {} };
-  expect(await attempt({ ...context, store, client: { dispatch } }).result).toMatchObject({ ok: true });
+  expect(await attempt({ ...context, client: clientOf(dispatch) }).result).toMatchObject({ ok: true });
 });
 
 it.each([
@@ -171,7 +192,7 @@ it.each([
 ])("a worker that finds the job closed is %s", async (_what, isClosed, blamed) => {
   const { context, reports } = gateway();
   const dispatch = () => Promise.reject(new WorkerFailure("not_locked", "no job open", false));
-  const seeing = { ...context, client: { dispatch }, isClosedToWorkers: async () => isClosed };
+  const seeing = { ...context, client: clientOf(dispatch), isClosedToWorkers: async () => isClosed };
   expect(await attempt(seeing, 2).result).toMatchObject({ ok: false });
   expect(reports).toEqual(blamed);
 });
@@ -227,7 +248,7 @@ it("a locked job that finds no place before its time is over is refunded", async
   vi.useFakeTimers({ toFake: ["setTimeout"] });
   try {
     const wanted: object[] = [];
-    const again = (one: object, _excluded: object, signal: AbortSignal) => {
+    const again: JobParts["queue"]["again"] = (one, _excluded, signal) => {
       wanted.push(one);
       return new Promise((resolve) => signal.addEventListener("abort", () => resolve(null)));
     };
@@ -258,13 +279,13 @@ describe("a request that fails at the model", () => {
     const { context, asked, reports } = gateway(failure, hosts === undefined ? Number.POSITIVE_INFINITY : 1);
     const workers = { ...context.workers, ...(hosts !== undefined && { hosts: () => Array(hosts) }) };
     const [tested, turns]: [string[], string[]] = [[], []];
-    const test = async ({ signer }: { signer: string }) => {
+    const test: JobParts["workers"]["test"] = async ({ signer }) => {
       const outcome = outcomes[Math.min(tested.push(signer), outcomes.length) - 1];
       if (outcome === "slow") await new Promise(() => {});
       return outcome === "sound" ? { model: "sound" } : { model: "broken", why: "no answer" };
     };
     const told = { take: () => 0, failed: (wallet: string) => void turns.push(wallet), succeeded: () => {} };
-    const { completed } = runJob({ ...context, pauses: told, workers: { ...workers, test } } as never);
+    const { completed } = runJob({ ...context, pauses: told, workers: { ...workers, test } });
     return { completed, asked, reports, tested, turns };
   }
   const backend = (code = "backend_failed") => new WorkerFailure(code, "no", false);
@@ -364,22 +385,19 @@ describe("a request that fails at the model", () => {
 
 it("a worker whose model reasons for long has not stalled", async () => {
   const { context } = gateway();
-  const completed = { completion: { completionTokens: 1 } };
   const speeds: number[] = [];
   const reasoning = {
     ...context,
     times: { ...context.times, firstToken: 0.2 },
     workers: { ...context.workers, reportSpeed: (_w: string, _m: number, _t: number, ms: number) => speeds.push(ms) },
-    client: {
-      dispatch: async (_endpoint: string, _body: object, events: DispatchEvents, signal: AbortSignal) => {
-        events.acknowledged("0x");
-        events.reasoning("Hm");
-        await sleep(500);
-        signal.throwIfAborted();
-        events.delta("42");
-        return completed;
-      },
-    },
+    client: clientOf(async (_endpoint, _body, events, signal) => {
+      events.acknowledged("0x");
+      events.reasoning("Hm");
+      await sleep(500);
+      signal.throwIfAborted();
+      events.delta("42");
+      return answered();
+    }),
   };
   const began = performance.now();
   const { answer, result } = attempt(reasoning);

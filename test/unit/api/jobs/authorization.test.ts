@@ -4,8 +4,7 @@ import { type Hex, zeroAddress } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { describe, expect, it } from "vitest";
 import type { Model } from "../../../../api/chain/directory.ts";
-import { checkAuthorization, parseAuthorization } from "../../../../api/jobs/authorization.ts";
-import type { JobContext } from "../../../../api/jobs/context.ts";
+import { type AuthorizationParts, checkAuthorization, parseAuthorization } from "../../../../api/jobs/authorization.ts";
 import { newJobId } from "../../../../protocol/job-id.ts";
 import { type Authorization, authorizationTypes, escrowDomain } from "../../../../protocol/messages.ts";
 
@@ -21,13 +20,13 @@ const model = {
   creditsPer1kTokens: 4,
   contextWindow: 32_768,
 } as Model;
-const context = {
+const context: AuthorizationParts = {
   chainId: 1,
   escrow: ESCROW,
   head: { time: NOW },
   operator: { id: 1 },
   times: { queue: 30, lock: 20 },
-} as unknown as JobContext;
+};
 
 const signature = `0x${"5e".repeat(65)}`;
 const FIELDS = {

@@ -5,7 +5,7 @@ import type { Operation } from "../../../../api/chain/operations.ts";
 import type { DispatchEvents } from "../../../../api/workers/worker-client.ts";
 import type { Dispatch } from "../../../../protocol/dispatch.ts";
 import { signingAccount } from "../../../../shared/secp256k1.ts";
-import { fakeGateway, minedAt } from "../../../support/fake-gateway.ts";
+import { fakeGateway, minedAt, submission } from "../../../support/fake-gateway.ts";
 import { ask, signingWorker, spending } from "../../support/jobs.ts";
 
 const TEXT = "The answer.";
@@ -16,8 +16,7 @@ const now = Math.floor(Date.now() / 1000);
 const account = 992n << 32n;
 
 const submit = ({ kind }: Operation) => {
-  const hash = Promise.resolve("0x10");
-  return { signed: hash, mined: Promise.resolve(minedAt(now, kind, account)) };
+  return submission(minedAt(now, kind, account));
 };
 
 /** An honest worker's answer. */
@@ -32,10 +31,9 @@ async function headersOf(balance: { free: number } | null): Promise<Map<string, 
   const jobs = fakeGateway({
     time: now,
     account: gateway,
-    pipeline: { congested: false, submit },
+    pipeline: { submit },
     balances: spending(balance),
     choose: () => host,
-    workers: { capable: () => [host], mostTokens: () => null, largestWindow: () => null },
     client: { dispatch },
   });
   await ask(jobs, { setHeader: (name: string, value: string) => headers.set(name, value), json: () => {} });

@@ -1,13 +1,12 @@
 /** Workers that are asked for an answer later. One that ended with `length` is judged as strictly as if it had been streamed. */
 import { generatePrivateKey } from "viem/accounts";
 import { expect, it } from "vitest";
-import type { StoredJob } from "../../../../api/db/jobs.ts";
 import { type AnswerableJob, askWorker } from "../../../../api/jobs/worker-answers.ts";
 import type { OutputRequest } from "../../../../protocol/dispatch.ts";
 import { newJobId } from "../../../../protocol/job-id.ts";
 import { ChainStatus } from "../../../../protocol/job-status.ts";
 import { signingAccount } from "../../../../shared/secp256k1.ts";
-import { fakeGateway, TIMES } from "../../../support/fake-gateway.ts";
+import { fakeGateway, headAt, storedJob, TIMES } from "../../../support/fake-gateway.ts";
 import { signingWorker } from "../../support/jobs.ts";
 
 const TEXT = "A few words of a long answer";
@@ -39,7 +38,7 @@ it("a host that is only asked for an answer gets no Assignment", async () => {
     asked.push(assignment);
     return null;
   };
-  const job = { jobId: newJobId() } as StoredJob;
+  const job = storedJob();
   expect(await askWorker(fakeGateway({ account: gateway, client: { fetchOutput } }), job, open, host)).toBe("none");
   // The contract takes none at or after `acknowledgeBy`.
   expect(asked).toEqual([{ jobId: job.jobId, worker: host.signer, attempt: 1, acknowledgeBy: lockedAt }]);
@@ -55,17 +54,17 @@ async function fetched({ provenAfter, maxTokens }: { provenAfter: number; maxTok
     ...(await host.complete(jobId, TEXT, { completedAt, completionTokens: TOKENS })),
     finish_reason: "length",
     acknowledgement: { attempt: 1, signature: `0x${"11".repeat(64)}1b` },
-  };
+  } as const;
   const context = fakeGateway({
     account: gateway,
-    head: { time: lockedAt + 600, refresh: async () => {} },
+    head: headAt(() => lockedAt + 600),
     client: { fetchOutput: async () => output },
     workers: {
       declares: () => false,
       report: (_worker: string, { code }: { code: string }) => void reports.push(code),
     },
   });
-  const job = { jobId, wallet: gateway.address, attempt: 1, maxTokens } as StoredJob;
+  const job = storedJob({ jobId, wallet: gateway.address, attempt: 1, maxTokens });
   const finalizeFrom = lockedAt + provenAfter + TIMES.finalization;
   const chain = { ...open, finalizeFrom, worker: host.signer, attempt: 1 };
   const asked = await askWorker(context, job, chain, host);

@@ -1,12 +1,13 @@
 /** A second request with an Idempotency-Key: it waits for the first one's job as long as that can still be paid. */
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import type { JobContext } from "../../../../api/jobs/context.ts";
+import type { StoredJob } from "../../../../api/db/jobs.ts";
 import { claimLasts, EarlierAnswers } from "../../../../api/jobs/earlier-answers.ts";
 import { newJobId } from "../../../../protocol/job-id.ts";
+import { storedJob } from "../../../support/fake-gateway.ts";
 
 const jobId = newJobId();
-const settled = { jobId, state: "settled", failure: null };
-let row: object | null;
+const settled = storedJob({ jobId, state: "settled" });
+let row: StoredJob | null;
 let claimed: boolean;
 let reads: number;
 const context = {
@@ -17,7 +18,7 @@ const context = {
       return row;
     },
   },
-} as unknown as JobContext;
+};
 let waiting: AbortController;
 let answers: EarlierAnswers;
 const ask = (ageMs = 0, id = jobId) =>
@@ -48,7 +49,7 @@ it("takes no lock that waits for its batch for an ended process", async () => {
 });
 
 it("an answer whose request was refused is not given before the chain has its end", async () => {
-  row = { jobId, state: "settling", failure: "settlement refused" };
+  row = storedJob({ jobId, state: "settling", failure: "settlement refused" });
   const asked = ask();
   await vi.advanceTimersByTimeAsync(1_000);
   row = { ...row, state: "failed" };
@@ -136,7 +137,7 @@ it("nothing is read any more once nobody waits", async () => {
 
 it("a repetition is sent to the job when that is not over in its time", async () => {
   const job = { job_id: expect.stringMatching(/^job_/) };
-  row = { jobId, state: "locked", failure: null };
+  row = storedJob({ jobId, state: "pending" });
   const late = expect(ask()).rejects.toMatchObject({ code: "conflict", details: job });
   await vi.advanceTimersByTimeAsync(201_000);
   await late;

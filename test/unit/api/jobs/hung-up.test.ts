@@ -3,41 +3,39 @@ import { setImmediate } from "node:timers/promises";
 import express from "express";
 import { pino } from "pino";
 import { expect, it, onTestFinished, vi } from "vitest";
-import type { JobContext } from "../../../../api/jobs/context.ts";
-import { EarlierAnswers } from "../../../../api/jobs/earlier-answers.ts";
 import { KeptAnswers } from "../../../../api/jobs/kept-answers.ts";
-import { RunningJobs } from "../../../../api/jobs/running-jobs.ts";
-import { completeChat } from "../../../../api/routes/chat.ts";
+import { type ChatDependencies, completeChat } from "../../../../api/routes/chat.ts";
 import { errorHandler } from "../../../../api/routes/errors.ts";
-import { type DispatchEvents, WorkerFailure } from "../../../../api/workers/worker-client.ts";
+import { type CompletedEvent, type DispatchEvents, WorkerFailure } from "../../../../api/workers/worker-client.ts";
 import type { Dispatch } from "../../../../protocol/dispatch.ts";
 import { newJobId } from "../../../../protocol/job-id.ts";
-import { fakeGateway, MODEL } from "../../../support/fake-gateway.ts";
-import { ask, signingWorker, spending } from "../../support/jobs.ts";
+import {
+  fakeGateway,
+  type JobParts,
+  type Replaced,
+  reverted,
+  storedJob,
+  submission,
+} from "../../../support/fake-gateway.ts";
+import { ask, chatParts, readerOf, signingWorker, spending } from "../../support/jobs.ts";
 import { serve } from "../../support/serve.ts";
 
 const host = signingWorker();
 const now = Math.floor(Date.now() / 1000);
 
-type Worker = (offer: Dispatch, events: DispatchEvents) => Promise<unknown>;
+type Worker = (offer: Dispatch, events: DispatchEvents) => Promise<CompletedEvent>;
 const breaksOff: Worker = async () => {
   throw new WorkerFailure("unreachable", "gone", false);
 };
 const answersNothing: Worker = async ({ assignment: { jobId } }) => host.complete(jobId, "", { completedAt: now });
 
 /** A gateway with one worker, and the jobs that a repetition may join there. */
-function gateway(worker: Worker, parts: object = {}) {
+function gateway(worker: Worker, parts: Replaced = {}) {
   const joinable: string[] = [];
   const jobs = fakeGateway({
     time: now,
     balances: spending(null),
     choose: (excluded) => (excluded.has(host.signer) ? undefined : host),
-    workers: {
-      capable: () => [host],
-      mostTokens: () => null,
-      largestWindow: () => null,
-      answeredEmpty: () => {},
-    },
     client: { dispatch: (_endpoint: string, offer: Dispatch, events: DispatchEvents) => worker(offer, events) },
     abandoned: {
       take: async () => null,
@@ -50,18 +48,13 @@ function gateway(worker: Worker, parts: object = {}) {
 }
 
 /** Serves the chat route of a gateway with these tables. */
-async function serveChat(jobs: JobContext, reader: object = {}): Promise<string> {
-  const phase = { stopping: false, recovered: true };
-  const earlier = new EarlierAnswers(jobs);
-  const directory = { model: () => MODEL };
-  const kept = new KeptAnswers(jobs.store, jobs.cipher);
-  const dependencies = { jobs, directory, earlier, kept, reader, docsUrl: "", runs: new RunningJobs(), phase };
+async function serveChat(jobs: JobParts, more: Partial<ChatDependencies> = {}): Promise<string> {
   const app = express();
   app.post("/", express.json(), (request, response, next) => {
-    const more = { client: { wallet: jobs.account.address }, bodyHash: Buffer.alloc(32), receivedAt: 0 };
+    const received = { client: { wallet: jobs.account.address }, bodyHash: Buffer.alloc(32), receivedAt: 0 };
     const whileWaiting = (work: (signal: AbortSignal) => unknown) => work(new AbortController().signal);
-    Object.assign(request, more, { kept: { keep: () => {}, until: () => {}, whileWaiting } });
-    return completeChat(dependencies as never)(request, response, next);
+    Object.assign(request, received, { kept: { keep: () => {}, until: () => {}, whileWaiting } });
+    return completeChat(chatParts(jobs, more))(request, response, next);
   });
   return serve(app.use(errorHandler("", pino({ level: "silent" }))));
 }
@@ -93,10 +86,10 @@ it("a database that is away while a refused job is closed ends no process", asyn
     closes += 1;
     throw new Error("the database is away");
   };
-  const { jobs } = gateway(breaksOff, { abandoned: { take: async () => null, add: async () => {}, close } });
-  const refused = { status: "reverted", revert: { name: "Limits_Frozen", args: [] } };
-  const submit = () => ({ signed: Promise.resolve("0x10"), mined: Promise.resolve(refused) });
-  Object.assign(jobs, { pipeline: { congested: false, submit } });
+  const { jobs } = gateway(breaksOff, {
+    abandoned: { close },
+    pipeline: { submit: () => submission(reverted("Limits_Frozen")) },
+  });
   const unhandled = vi.fn();
   process.on("unhandledRejection", unhandled);
   onTestFinished(() => void process.off("unhandledRejection", unhandled));
@@ -109,20 +102,18 @@ it("a database that is away while a refused job is closed ends no process", asyn
 it("a repetition that joins a job elsewhere is told of the settlement on its way", async () => {
   const jobId = newJobId();
   const { completion, signature, finish_reason } = await host.complete(jobId, "The answer.", { completedAt: now });
-  const row = {
+  const row = storedJob({
     jobId,
     state: "settling",
-    failure: null,
     worker: host.signer,
     countedTokens: 4,
     completion: { completion, signature, finish_reason },
-    settlementTx: null,
-  };
-  const { jobs } = gateway(breaksOff, { abandoned: { take: async () => jobId } });
-  Object.assign(jobs.store, { find: async () => row, output: async () => Buffer.from("encrypted") });
-  Object.assign(jobs.cipher, { decrypt: () => "The answer." });
-  const reader = { query: async () => ({ rows: [{ jobId, hash: "0x5e771e" }] }) };
-  const reply = await send(await serveChat(jobs, reader), false);
+  });
+  const { jobs } = gateway(breaksOff, { abandoned: { take: async () => jobId }, store: { find: async () => row } });
+  const sealed = { output: async () => Buffer.from("encrypted") };
+  const kept = new KeptAnswers(sealed, { decrypt: () => "The answer." });
+  const reader = readerOf([{ jobId, hash: "0x5e771e" }]);
+  const reply = await send(await serveChat(jobs, { reader, kept }), false);
   expect([reply.status, reply.headers.get("idempotent-replayed")]).toEqual([200, "true"]);
   expect(reply.headers.get("x-service-settlement-tx")).toBe("0x5e771e");
 });

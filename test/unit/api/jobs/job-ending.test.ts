@@ -8,7 +8,17 @@ import { ApiError } from "../../../../api/errors.ts";
 import type { EndingJob } from "../../../../api/jobs/job-ending.ts";
 import { newJobId } from "../../../../protocol/job-id.ts";
 import { ChainStatus, FailureReason } from "../../../../protocol/job-status.ts";
-import { fakeGateway, MODEL, minedAt, rowsInMemory, TIMES } from "../../../support/fake-gateway.ts";
+import {
+  fakeGateway,
+  headAt,
+  MODEL,
+  minedAt,
+  type Replaced,
+  reverted,
+  rowsInMemory,
+  submission,
+  TIMES,
+} from "../../../support/fake-gateway.ts";
 import { signingWorker } from "../../support/jobs.ts";
 
 const worker = signingWorker();
@@ -27,24 +37,15 @@ beforeEach(() => {
 });
 afterEach(() => void vi.useRealTimers());
 
-const reverted = (name: string, ...args: unknown[]) =>
-  ({ status: "reverted", hash: "0x10", blockNumber: 1, revert: { name, args } }) as Outcome;
-
 /** A gateway whose chain answers each operation so, one after the other; the last answer stays. */
-function gateway(outcomes: readonly (Outcome | "mined")[], parts: object = {}) {
+function gateway(outcomes: readonly (Outcome | "mined")[], parts: Replaced = {}) {
   const left = [...outcomes];
   const submit = ({ kind }: Operation) => {
     sent.push(kind);
-    const outcome = left.length > 1 ? left.shift() : left[0];
-    const mined = outcome === "mined" ? minedAt(lockedAt, kind) : outcome;
-    return { signed: Promise.resolve("0x11"), mined: Promise.resolve(mined) };
+    const [outcome = "mined"] = left.length > 1 ? left.splice(0, 1) : left;
+    return submission(outcome === "mined" ? minedAt(lockedAt, kind) : outcome, { signed: "0x11" });
   };
-  const head = {
-    get time() {
-      return Math.floor(Date.now() / 1000);
-    },
-    block: { timestamp: lockedAt },
-  };
+  const head = headAt(() => Math.floor(Date.now() / 1000), lockedAt);
   return fakeGateway({ pipeline: { submit }, head, ...parts });
 }
 
@@ -139,7 +140,7 @@ describe("a refused job", () => {
     const operations: Operation[] = [];
     const submit = (operation: Operation) => {
       operations.push(operation);
-      return { signed: Promise.resolve("0x11"), mined: Promise.resolve(minedAt(lockedAt, operation.kind)) };
+      return submission(minedAt(lockedAt, operation.kind));
     };
     const context = gateway(["mined"], { pipeline: { submit } });
     expect(await refuse(context, BROKE_OFF)).toBe(OWN_ERROR);
@@ -198,7 +199,7 @@ describe("a refused job", () => {
     const submit = () => {
       const mined = Promise.reject(new NotSent("the gateway is stopping"));
       mined.catch(() => {});
-      return { signed: mined, mined };
+      return submission(mined);
     };
     const context = gateway(["mined"], { pipeline: { submit } });
     expect(await refuse(context, refusal, TIMES.completion)).toBe(OWN_ERROR);
@@ -211,10 +212,9 @@ describe("a refused job", () => {
       if (Date.now() < back) throw new Error("Connection terminated unexpectedly");
       failure = why;
     };
-    const open = new Promise<never>(() => {});
     const context = gateway(["mined"], {
       store: { retry: JobStore.prototype.retry, refused },
-      pipeline: { submit: () => ({ signed: open, mined: open }) },
+      pipeline: { submit: () => submission(null) },
     });
     const told = refuse(context, BROKE_OFF);
     await vi.advanceTimersByTimeAsync(10_000);

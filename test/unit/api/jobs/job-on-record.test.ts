@@ -1,7 +1,7 @@
 /** A client that was told a job's id finds the job, also where the database is slow to write its row. */
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { type DispatchEvents, WorkerFailure } from "../../../../api/workers/worker-client.ts";
-import { fakeGateway } from "../../../support/fake-gateway.ts";
+import { fakeGateway, registered } from "../../../support/fake-gateway.ts";
 import { runJob } from "../../support/jobs.ts";
 
 beforeEach(() => void vi.useFakeTimers());
@@ -10,7 +10,7 @@ afterEach(() => void vi.useRealTimers());
 /** A run whose worker does what `worker` says, and whose lock is written when `write` resolves. Its promises, and what has resolved. */
 async function run(write: Promise<void>, worker: (events: DispatchEvents) => Promise<never>) {
   const context = fakeGateway({
-    choose: () => ({ signer: `0x${"11".repeat(20)}`, endpoint: "https://worker.example" }),
+    choose: () => registered(),
     client: { dispatch: (_endpoint: string, _body: object, handlers: DispatchEvents) => worker(handlers) },
     rows: { written: () => write },
   });

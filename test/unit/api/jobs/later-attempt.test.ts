@@ -6,13 +6,12 @@ import { decodeFunctionData, type Hex } from "viem";
 import { generatePrivateKey } from "viem/accounts";
 import { beforeEach, expect, it } from "vitest";
 import type { Operation, Outcome } from "../../../../api/chain/operations.ts";
-import type { JobContext } from "../../../../api/jobs/context.ts";
 import { type DispatchEvents, WorkerFailure } from "../../../../api/workers/worker-client.ts";
 import type { Dispatch } from "../../../../protocol/dispatch.ts";
 import { inferenceEscrowAbi } from "../../../../protocol/generated/abi.ts";
 import { newJobId } from "../../../../protocol/job-id.ts";
 import { signingAccount } from "../../../../shared/secp256k1.ts";
-import { fakeGateway, minedAt } from "../../../support/fake-gateway.ts";
+import { type Dispatching, fakeGateway, minedAt, reverted, submission } from "../../../support/fake-gateway.ts";
 import { runJob, type SigningWorker, signingWorker } from "../../support/jobs.ts";
 
 const TEXT = "The answer.";
@@ -29,22 +28,24 @@ beforeEach(() => {
 const kinds = () => sent.map(({ kind }) => kind);
 const mined: Outcome = { status: "mined", hash: "0x10", blockNumber: 1, blockTime: lockedAt, events: [] };
 
-/** A gateway whose chain mines the lock, and everything else when the test says so. */
-function context(): JobContext {
+/** Runs a job at a gateway whose chain mines the lock, and everything else when the test says so. */
+function run(dispatch: Dispatching) {
   const submit = (operation: Operation) => {
     sent.push(operation);
     const { kind } = operation;
-    if (kind === "lock") return { signed: Promise.resolve("0x10"), mined: Promise.resolve(minedAt(lockedAt, kind)) };
+    if (kind === "lock") return submission(minedAt(lockedAt, kind));
     const { promise, resolve } = Promise.withResolvers<Outcome>();
     mine.set(kind, resolve);
-    return { signed: Promise.resolve("0x11"), mined: promise };
+    return submission(promise, { signed: "0x11" });
   };
-  return fakeGateway({
+  const parts = fakeGateway({
     time: lockedAt,
     account: gateway,
-    pipeline: { congested: false, submit },
+    pipeline: { submit },
     choose: (excluded) => [silent, honest].find(({ signer }) => !excluded.has(signer)),
+    client: { dispatch },
   });
+  return runJob(parts, { jobId });
 }
 
 /** Answers as an honest worker does, with whatever signature of the attempt. */
@@ -54,9 +55,6 @@ async function answer(worker: SigningWorker, { assignment }: Dispatch, events: D
   return worker.complete(jobId, TEXT, { completedAt: lockedAt });
 }
 
-type Dispatching = (endpoint: string, body: Dispatch, events: DispatchEvents) => Promise<unknown>;
-const run = (dispatch: Dispatching) =>
-  runJob({ ...context(), client: { dispatch } } as unknown as JobContext, { jobId });
 const firstRefuses: Dispatching = async (endpoint, body, events) => {
   if (endpoint === silent.endpoint) throw new WorkerFailure("draining", "stops", false);
   return answer(honest, body, events);
@@ -89,8 +87,7 @@ it("a later attempt's waits until its acknowledgement is mined", async () => {
 
 it("whose acknowledgement the chain refuses is failed, and its hash never leaves", async () => {
   const { settling } = await run(firstRefuses).completed;
-  const revert = { name: "Job_WrongState", args: [] };
-  mine.get("acknowledge")?.({ status: "reverted", hash: "0x10", blockNumber: 1, revert });
+  mine.get("acknowledge")?.(reverted("Job_WrongState"));
   await expect.poll(kinds).toEqual(["lock", "acknowledge", "fail"]);
   mine.get("fail")?.(mined);
   expect(await settling.done).toBe(false);

@@ -5,7 +5,7 @@ import { incidentCode, oneLine } from "../../../../api/db/incidents.ts";
 import type { CompletedEvent, DispatchEvents } from "../../../../api/workers/worker-client.ts";
 import type { Dispatch } from "../../../../protocol/dispatch.ts";
 import { newJobId } from "../../../../protocol/job-id.ts";
-import { fakeGateway, minedAt, rowsInMemory } from "../../../support/fake-gateway.ts";
+import { fakeGateway, minedAt, rowsInMemory, submission } from "../../../support/fake-gateway.ts";
 import { runJob, signingWorker } from "../../support/jobs.ts";
 
 const TEXT = "Every word of this is delivered as it stands.";
@@ -26,8 +26,7 @@ beforeEach(() => {
 function run(text: string, completed: () => Promise<CompletedEvent>) {
   const submit = ({ kind }: Operation) => {
     sent.push(kind);
-    const hash = Promise.resolve("0x10");
-    return { signed: hash, mined: Promise.resolve(minedAt(lockedAt, kind)) };
+    return submission(minedAt(lockedAt, kind));
   };
   const dispatch = async (_endpoint: string, { assignment }: Dispatch, events: DispatchEvents) => {
     events.acknowledged(await worker.acknowledge(jobId, assignment.attempt));
@@ -36,7 +35,7 @@ function run(text: string, completed: () => Promise<CompletedEvent>) {
   };
   const context = fakeGateway({
     time: lockedAt,
-    pipeline: { congested: false, submit },
+    pipeline: { submit },
     choose: () => worker,
     workers: { report: (_worker: string, { code }: { code: string }) => reported.push(code) },
     client: { dispatch },

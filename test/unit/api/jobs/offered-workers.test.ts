@@ -1,6 +1,7 @@
 /** Who is asked for the answer of a job whose gateway was killed: workers that were offered it, and nobody else. A settlement pays who signed. */
 import { generatePrivateKey } from "viem/accounts";
 import { afterEach, expect, it, vi } from "vitest";
+import type { JobInput } from "../../../../api/jobs/lock.ts";
 import { type AnswerableJob, askWorkers } from "../../../../api/jobs/worker-answers.ts";
 import type { DispatchEvents } from "../../../../api/workers/worker-client.ts";
 import { newJobId } from "../../../../protocol/job-id.ts";
@@ -75,7 +76,7 @@ it.each<[string, Row, { asked: string[]; answer: string }]>([
 });
 
 /** What the row of a running job says of its worker after so long. */
-async function noted(worker: (events: DispatchEvents) => Promise<unknown>, ms: number, more: object = {}) {
+async function noted(worker: (events: DispatchEvents) => Promise<never>, ms: number, more: Partial<JobInput> = {}) {
   vi.useFakeTimers();
   const steps: object[] = [];
   const context = fakeGateway({

@@ -2,13 +2,12 @@
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { beforeEach, expect, it, vi } from "vitest";
-import type { Operation, Outcome } from "../../../../api/chain/operations.ts";
-import type { JobContext } from "../../../../api/jobs/context.ts";
-import { type DispatchEvents, WorkerFailure } from "../../../../api/workers/worker-client.ts";
+import type { Operation, Outcome, Promised } from "../../../../api/chain/operations.ts";
+import { type CompletedEvent, type DispatchEvents, WorkerFailure } from "../../../../api/workers/worker-client.ts";
 import { type Dispatch, RefusalCode } from "../../../../protocol/dispatch.ts";
 import { newJobId } from "../../../../protocol/job-id.ts";
 import { PreconfirmationLimit } from "../../../../shared/preconfirmation-limit.ts";
-import { fakeGateway, minedAt, TIMES } from "../../../support/fake-gateway.ts";
+import { fakeGateway, minedAt, type Replaced, reverted, submission, TIMES } from "../../../support/fake-gateway.ts";
 import { runJob, signingWorker } from "../../support/jobs.ts";
 
 const TEXT = "The answer.";
@@ -21,7 +20,7 @@ let sent: string[];
 let reports: string[];
 let closed: object[];
 let promises: PreconfirmationLimit;
-let lock: { promised: PromiseWithResolvers<unknown>; mined: PromiseWithResolvers<unknown> };
+let lock: { promised: PromiseWithResolvers<Promised>; mined: PromiseWithResolvers<Outcome> };
 beforeEach(() => {
   [sent, reports, closed] = [[], [], []];
   promises = new PreconfirmationLimit({ each: CREDITS, all: CREDITS });
@@ -31,28 +30,27 @@ beforeEach(() => {
 const isMined = (blockTime = lockedAt) => lock.mined.resolve(minedAt(blockTime, "lock"));
 const isPromised = () => lock.promised.resolve({ ...minedAt(lockedAt, "lock"), status: "promised" });
 
-type Dispatching = (body: Dispatch, events: DispatchEvents, signal: AbortSignal) => Promise<unknown>;
-function run(dispatch: Dispatching, more: object = {}) {
+type Dispatching = (body: Dispatch, events: DispatchEvents, signal: AbortSignal) => Promise<CompletedEvent>;
+function run(dispatch: Dispatching, more: Replaced = {}) {
   const submit = ({ kind }: Operation) => {
     sent.push(kind);
-    const signed = Promise.resolve("0x10");
-    if (kind === "lock") return { signed, promised: lock.promised.promise, mined: lock.mined.promise };
-    return { signed, mined: Promise.resolve(minedAt(lockedAt, kind) as unknown as Outcome) };
+    if (kind === "lock") return submission(lock.mined.promise, { promised: lock.promised.promise });
+    return submission(minedAt(lockedAt, kind));
   };
-  const context = fakeGateway({
+  const parts = fakeGateway({
     time: lockedAt,
     promises,
-    pipeline: { congested: false, submit },
+    pipeline: { submit },
     choose: (excluded) => (excluded.has(worker.signer) ? undefined : worker),
     workers: { report: (_worker: string, { code }: { code: string }) => void reports.push(code) },
     client: {
       dispatch: (_endpoint: string, body: Dispatch, events: DispatchEvents, signal: AbortSignal) =>
         dispatch(body, events, signal),
     },
+    rows: { neverLocked: async (_jobId, why) => void closed.push({ why }) },
     ...more,
   });
-  context.rows.neverLocked = async (_jobId, why) => void closed.push({ why });
-  return runJob(context as JobContext, { jobId });
+  return runJob(parts, { jobId });
 }
 
 const answer: Dispatching = async (_body, events) => {
@@ -129,10 +127,9 @@ it("a promised lock that the chain then refuses ends the job as one that never w
   });
   isPromised();
   await job.firstToken;
-  const revert = { name: "Ledger_InsufficientCredits", args: [0, 8] };
-  lock.mined.resolve({ status: "reverted", hash: "0x10", blockNumber: 1, revert });
+  lock.mined.resolve(reverted("Ledger_InsufficientCredits", 0, 8));
   await expect(job.completed).rejects.toMatchObject({ code: "insufficient_credits" });
-  expect([sent, reports, closed]).toEqual([["lock"], [], [{ why: revert.name }]]);
+  expect([sent, reports, closed]).toEqual([["lock"], [], [{ why: "Ledger_InsufficientCredits" }]]);
   expect(promises.take(CREDITS)).not.toBeNull();
 });
 

@@ -1,16 +1,13 @@
 /** A gateway that stops lets its sweep over unfinished jobs end: what the sweep sends must not meet a pipeline that has stopped. */
+import type { Hex } from "viem";
 import { expect, it } from "vitest";
 import { Recovery } from "../../../../api/jobs/recovery.ts";
-import { fakeGateway, rowsInMemory } from "../../../support/fake-gateway.ts";
+import { fakeGateway } from "../../../support/fake-gateway.ts";
+import { chainOf } from "../../support/jobs.ts";
 
 function sweeping() {
-  const { promise: looked, resolve: goOn } = Promise.withResolvers<string[]>();
-  const rows = rowsInMemory();
-  const store = { ...rows.store, claimOwn: async () => 0, othersUnfinished: async () => [], unfinished: () => looked };
-  const recovery = new Recovery(fakeGateway({ ...rows, store }), {
-    signer: { held: true, left: async () => [] },
-    indexIsWhole: () => false,
-  } as never);
+  const { promise: looked, resolve: goOn } = Promise.withResolvers<Hex[]>();
+  const recovery = new Recovery({ ...fakeGateway({ store: { unfinished: () => looked } }), ...chainOf() });
   const order: string[] = [];
   void recovery.sweep().then(() => order.push("swept"));
   return { recovery, order, goOn: () => goOn([]) };

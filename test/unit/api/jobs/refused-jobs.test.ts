@@ -2,30 +2,35 @@
  * A client that was told "nothing is charged" is not charged. That holds if the gateway is killed before the chain has
  * the job's end. It holds even if a worker has the whole answer for the next process.
  */
-import type { Hex } from "viem";
 import { generatePrivateKey } from "viem/accounts";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { Operation } from "../../../../api/chain/operations.ts";
-import type { Rpc } from "../../../../api/chain/rpc.ts";
+import type { StoredJob } from "../../../../api/db/jobs.ts";
 import { Recovery } from "../../../../api/jobs/recovery.ts";
 import { type DispatchEvents, WorkerFailure } from "../../../../api/workers/worker-client.ts";
-import { newJobId } from "../../../../protocol/job-id.ts";
 import { ChainStatus } from "../../../../protocol/job-status.ts";
 import { signingAccount } from "../../../../shared/secp256k1.ts";
-import { ESCROW, fakeGateway, MODEL, minedAt, rowsInMemory } from "../../../support/fake-gateway.ts";
-import { runJob, sightingsOf, signingWorker } from "../../support/jobs.ts";
+import {
+  fakeGateway,
+  headAt,
+  MODEL,
+  minedAt,
+  rowsInMemory,
+  storedJob,
+  submission,
+} from "../../../support/fake-gateway.ts";
+import { chainOf, runJob, signingWorker } from "../../support/jobs.ts";
 
 const TEXT = "The whole answer.";
 const gateway = signingAccount(generatePrivateKey());
 const host = signingWorker();
 
 type Dispatching = (events: DispatchEvents, signal: AbortSignal) => Promise<never>;
-let row: Record<string, unknown>;
+let row: StoredJob;
 let lockedAt: number;
 beforeEach(() => {
   vi.useFakeTimers();
-  row = { jobId: newJobId(), wallet: gateway.address, gateway: gateway.address, attempt: 0, worker: null };
-  Object.assign(row, { state: "locking", completion: null, failure: null, failureReason: null });
+  row = storedJob({ wallet: gateway.address, gateway: gateway.address, state: "locking" });
 });
 afterEach(() => void vi.useRealTimers());
 
@@ -37,24 +42,17 @@ function process(dispatching: Dispatching) {
   );
   const submit = ({ kind, jobId }: Operation) => {
     sent.push(kind);
-    const lock = minedAt(lockedAt, kind);
-    return { signed: Promise.resolve(jobId), mined: kind === "lock" ? Promise.resolve(lock) : new Promise(() => {}) };
+    return submission(kind === "lock" ? minedAt(lockedAt, kind) : null, { signed: jobId });
   };
   const fetchOutput = async () => {
-    const jobId = row["jobId"] as Hex;
+    const { jobId } = row;
     const acknowledgement = { attempt: 1, signature: await host.acknowledge(jobId, 1) };
     return { text: TEXT, acknowledgement, ...(await host.complete(jobId, TEXT, { completedAt: lockedAt + 5 })) };
   };
   const context = fakeGateway({
     account: gateway,
-    head: {
-      get time() {
-        return Math.floor(Date.now() / 1000);
-      },
-      block: { timestamp: lockedAt },
-      refresh: async () => {},
-    },
-    pipeline: { congested: false, submit },
+    head: headAt(() => Math.floor(Date.now() / 1000), lockedAt),
+    pipeline: { submit },
     choose: (excluded) => (excluded.has(host.signer) ? undefined : host),
     workers: {
       registered: () => [host],
@@ -67,9 +65,7 @@ function process(dispatching: Dispatching) {
     ...rows,
     store: {
       ...rows.store,
-      claimOwn: async () => 0,
-      othersUnfinished: async () => [],
-      unfinished: async () => [row["jobId"]],
+      unfinished: async () => [row.jobId],
       find: async () => ({ ...row }),
     },
   });
@@ -78,7 +74,7 @@ function process(dispatching: Dispatching) {
 
 async function clientIsTold(dispatching: Dispatching): Promise<unknown> {
   const { context } = process(dispatching);
-  const { completed } = runJob(context, { jobId: row["jobId"] });
+  const { completed } = runJob(context, { jobId: row.jobId });
   const told = completed.catch((error) => error);
   await vi.advanceTimersByTimeAsync(20_000);
   return told;
@@ -87,7 +83,7 @@ async function clientIsTold(dispatching: Dispatching): Promise<unknown> {
 /** What the next process sends for the job. */
 async function nextProcessSends(): Promise<Operation["kind"][]> {
   const { context, sent } = process(() => new Promise(() => {}));
-  const chain: Record<string, unknown> = {
+  const chain = chainOf({
     jobOf: {
       ...MODEL,
       status: ChainStatus.Acknowledged,
@@ -101,22 +97,8 @@ async function nextProcessSends(): Promise<Operation["kind"][]> {
     walletOf: gateway.address,
     signerOf: host.signer,
     proofOf: [`0x${"00".repeat(28)}`, 0],
-  };
-  const readContract = async ({ functionName }: { functionName: string }) => chain[functionName];
-  const rpc = { client: { readContract } } as unknown as Rpc;
-  const parts = {
-    rpc,
-    registry: ESCROW,
-    sightings: sightingsOf(chain["jobOf"]),
-    index: {} as never,
-    indexIsWhole: () => false,
-  };
-  void new Recovery(context, {
-    ...parts,
-    contextWindow: () => 4_096,
-    isRunning: () => false,
-    signer: { held: true, left: async () => [] },
-  }).sweep();
+  });
+  void new Recovery({ ...context, ...chain }).sweep();
   await vi.advanceTimersByTimeAsync(1_000);
   return sent;
 }

@@ -3,16 +3,24 @@ import type { Hex } from "viem";
 import { generatePrivateKey } from "viem/accounts";
 import { beforeEach, expect, it } from "vitest";
 import type { Operation } from "../../../../api/chain/operations.ts";
-import type { Rpc } from "../../../../api/chain/rpc.ts";
-import type { JobContext } from "../../../../api/jobs/context.ts";
 import { Recovery } from "../../../../api/jobs/recovery.ts";
 import { WorkerFailure } from "../../../../api/workers/worker-client.ts";
 import { newJobId } from "../../../../protocol/job-id.ts";
 import { ChainStatus } from "../../../../protocol/job-status.ts";
 import { proofDigest } from "../../../../protocol/messages.ts";
 import { signingAccount } from "../../../../shared/secp256k1.ts";
-import { ESCROW, fakeGateway, MODEL, minedAt, rowsInMemory, TIMES } from "../../../support/fake-gateway.ts";
-import { runJob, type SigningWorker, sightingsOf, signingWorker } from "../../support/jobs.ts";
+import {
+  fakeGateway,
+  MODEL,
+  minedAt,
+  type Replaced,
+  reverted,
+  rowsInMemory,
+  storedJob,
+  submission,
+  TIMES,
+} from "../../../support/fake-gateway.ts";
+import { chainOf, runJob, type SigningWorker, signingWorker } from "../../support/jobs.ts";
 
 const gateway = signingAccount(generatePrivateKey());
 const hosts = [1, 2].map(signingWorker);
@@ -28,44 +36,36 @@ beforeEach(() => {
 });
 
 /** A gateway whose chain mines the lock, and refuses everything else because the job is in that state. */
-function context(status: number, workers: typeof hosts): JobContext {
-  const submit = ({ kind }: Operation) => {
-    const revert = { name: "Job_WrongState", args: [jobId, status] };
-    return {
-      signed: Promise.resolve("0x10"),
-      mined: Promise.resolve(kind === "lock" ? minedAt(now, kind) : { status: "reverted", revert }),
-    };
-  };
+function context(status: number, workers: typeof hosts, more: Replaced = {}) {
+  const submit = ({ kind }: Operation) =>
+    submission(kind === "lock" ? minedAt(now, kind) : reverted("Job_WrongState", jobId, status));
   return fakeGateway({
     time: now,
     account: gateway,
     times: { ...TIMES, finalization: 100 },
-    pipeline: { congested: false, submit },
+    pipeline: { submit },
     choose: (excluded) => workers.find(({ signer }) => !excluded.has(signer)),
     workers: {
-      registered: () => [],
       withholds: (worker: string) => void withheld.push(worker),
-      released: () => {},
-      over: () => {},
     },
     client: {
       dispatch: async () => {
         throw new WorkerFailure("broken_stream", "gone", false);
       },
     },
+    ...more,
   });
 }
 
-const told = (jobs: JobContext) => runJob(jobs, { jobId }).completed.catch((error) => error);
+const told = (jobs: ReturnType<typeof context>) => runJob(jobs, { jobId }).completed.catch((error) => error);
 
 it("closes the job for every other worker, while the offer still runs", async () => {
-  const base = context(ChainStatus.Proven, hosts);
   const asked: Hex[] = [];
   const dispatch = async (_endpoint: string, { assignment }: { assignment: { worker: Hex } }) => {
     asked.push(assignment.worker);
     throw new WorkerFailure("broken_stream", "gone", true);
   };
-  const gateway = { ...base, client: { dispatch }, isClosedToWorkers: async () => true } as unknown as JobContext;
+  const gateway = context(ChainStatus.Proven, hosts, { client: { dispatch }, isClosedToWorkers: async () => true });
   expect(await told(gateway)).toMatchObject({ code: "answer_withheld" });
   expect(asked).toEqual([hosts[0]?.signer]);
   expect(withheld).toEqual([hosts[0]?.signer]);
@@ -80,15 +80,15 @@ async function sweepProven({ age, delivers, retentionHours = 24 }: Swept) {
   const lockedAt = now - age;
   const proven = await prover.complete(jobId, "proven", { completedAt: lockedAt });
   const other = await prover.complete(jobId, "other", { completedAt: lockedAt });
-  const row = {
+  const row = storedJob({
     jobId,
     wallet: gateway.address,
+    worker: prover.signer,
     attempt: 1,
-    acknowledgement: null,
     countedTokens: 4,
     creditsCharged: 8,
-  };
-  const chain: Record<string, unknown> = {
+  });
+  const chain = chainOf({
     jobOf: {
       ...MODEL,
       status: ChainStatus.Proven,
@@ -102,26 +102,23 @@ async function sweepProven({ age, delivers, retentionHours = 24 }: Swept) {
     walletOf: gateway.address,
     signerOf: prover.signer,
     proofOf: [proofDigest(proven.completion), 8],
-  };
+  });
   const seen = { sent: [] as string[], written: [] as string[], disputed: [] as Hex[] };
   const rows = rowsInMemory(async (step) => void seen.written.push(step));
-  const base = context(ChainStatus.Proven, hosts);
   const submit = ({ kind }: Operation) => {
     seen.sent.push(kind);
-    return { signed: Promise.resolve("0x10"), mined: Promise.resolve(minedAt(now, kind)) };
+    return submission(minedAt(now, kind));
   };
   const acknowledgement = { attempt: 1, signature: await prover.acknowledge(jobId, 1) };
-  const jobs = fakeGateway({
-    ...base,
+  const jobs = context(ChainStatus.Proven, hosts, {
     ...rows,
     times: { ...TIMES, finalization },
     outputRetentionHours: retentionHours,
     proven: async () => proven.completion,
-    pipeline: { congested: false, submit },
+    pipeline: { submit },
     workers: {
-      ...base.workers,
+      withholds: (worker: string) => void withheld.push(worker),
       registered: () => [prover],
-      declares: () => false,
       released: () => void ends.push("released"),
       over: () => void ends.push("over"),
     },
@@ -130,29 +127,15 @@ async function sweepProven({ age, delivers, retentionHours = 24 }: Swept) {
     },
     store: {
       ...rows.store,
-      claimOwn: async () => 0,
-      othersUnfinished: async () => [],
       unfinished: async () => [jobId],
-      find: async () => ({ ...row, worker: prover.signer, failure: null, failureReason: null, completion: null }),
+      find: async () => row,
     },
     dispute: async (id: Hex) => {
       seen.disputed.push(id);
       return "opened";
     },
   });
-  const parts = {
-    rpc: {
-      client: { readContract: async ({ functionName }: { functionName: string }) => chain[functionName] },
-    } as unknown as Rpc,
-    registry: ESCROW,
-    sightings: sightingsOf(chain["jobOf"]),
-    index: {} as never,
-    indexIsWhole: () => false,
-    contextWindow: () => 4_096,
-    isRunning: () => false,
-    signer: { held: true, left: async () => [] },
-  };
-  await new Recovery(jobs, parts).sweep();
+  await new Recovery({ ...jobs, ...chain }).sweep();
   return seen;
 }
 

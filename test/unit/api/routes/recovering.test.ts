@@ -4,9 +4,10 @@ import { pino } from "pino";
 import { afterEach, expect, it, vi } from "vitest";
 import { ApiError } from "../../../../api/errors.ts";
 import type { Gateway } from "../../../../api/gateway.ts";
-import { completeChat } from "../../../../api/routes/chat.ts";
 import { errorHandler } from "../../../../api/routes/errors.ts";
 import { healthRoutes } from "../../../../api/routes/health.ts";
+import { fakeGateway } from "../../../support/fake-gateway.ts";
+import { ask } from "../../support/jobs.ts";
 import { serve } from "../../support/serve.ts";
 
 let queries = 0;
@@ -80,23 +81,7 @@ it("asks the database once for many who ask at one moment, and turns a flood awa
 });
 
 it("chat is answered with service_unavailable, and when to come back", async () => {
-  const model = { id: "m", number: 1, tier: "lite", contextWindow: 4_096, creditsPerRequest: 8, creditsPer1kTokens: 4 };
-  const dependencies = {
-    directory: { model: () => model },
-    phase: { stopping: false, recovered: false },
-    jobs: { head: { silentMs: 0 } },
-  };
-  const request = {
-    client: { wallet: "0x01" },
-    headers: {},
-    kept: { keep: () => {} },
-    body: { model: "m", messages: [{ role: "user", content: "Hi" }] },
-  };
-  const refused = (completeChat(dependencies as never) as (...parts: unknown[]) => Promise<void>)(
-    request,
-    {},
-    () => {},
-  );
+  const refused = ask(fakeGateway({}), {}, {}, { phase: { stopping: false, recovered: false } });
   const error = await refused.catch((failure) => failure);
   expect(error).toBeInstanceOf(ApiError);
   expect(error).toMatchObject({ code: "service_unavailable", details: { retry_after: 5 } });

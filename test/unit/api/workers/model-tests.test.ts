@@ -7,15 +7,11 @@ import { type DispatchEvents, WorkerFailure } from "../../../../api/workers/work
 import { WorkerHealth } from "../../../../api/workers/worker-health.ts";
 import { WorkerPool } from "../../../../api/workers/worker-pool.ts";
 import type { Dispatch } from "../../../../protocol/dispatch.ts";
-import { fakeGateway } from "../../../support/fake-gateway.ts";
+import { fakeGateway, registered } from "../../../support/fake-gateway.ts";
 import { runJob, signingWorker } from "../../support/jobs.ts";
 
 const signing = signingWorker();
-const worker = {
-  signer: signing.signer,
-  endpoint: "http://worker.test",
-  models: [1, 2],
-} as unknown as RegisteredWorker;
+const worker = registered({ signer: signing.signer, models: new Set([1, 2]) });
 const [model, other] = [
   { number: 1, id: "m" },
   { number: 2, id: "n" },
