@@ -1,4 +1,20 @@
-/** Jobs as clients see them: the index, overlaid with what this service did itself a moment ago. */
+/**
+ * Jobs as clients see them. A job has two rows, because neither source has all of it at every moment:
+ *
+ *   index     `IndexedJob`  What the chain says of every operator's jobs. A block is there a moment after it is mined, and none while the index is
+ *                           built anew.
+ *   gateways  `StoredJob`   What the gateways of this database did, from the moment they did it until a week after the job's end. Only this row
+ *                           has what is on no chain: the kept answer, the signed Completion before its settlement, what the client was sent.
+ *
+ * Clients read their own writes, so the gateways' row fills in what the index lacks:
+ *
+ *   facts             of the index where it has them, so that a reorganisation is shown; else of the gateways' row (`ownFacts` names them)
+ *   status            the further one on a job's way, as that row is the newer; once the index has an end, the index's
+ *   disputed          also by our own dispute's transaction, until the index has one
+ *   credits_charged   the index's charge less what disputes brought back; before the index has the settlement, the gateways' charge of a settled job
+ *   failure_reason, refund_reason, compensation    the index's alone
+ *   settlement_tx     of a job that is settling: the transaction on its way (`withSettlements`)
+ */
 import type pg from "pg";
 import { getAddress, type Hex } from "viem";
 import type { z } from "zod";
@@ -17,6 +33,9 @@ import type { jobSchema, REFUND_REASONS } from "../schemas/resources.ts";
 /** The Job resource of the specification. */
 export type JobObject = z.infer<typeof jobSchema>;
 
+/** The rows of one job: the index's, and the gateways' own. */
+type Rows = { row: IndexedJob | null; stored: StoredJob | null };
+
 /** How far a state is along a job's way: the further one of two sources is the newer one. */
 const PROGRESS: Record<JobState, number> = {
   pending: 0,
@@ -28,42 +47,59 @@ const PROGRESS: Record<JobState, number> = {
   disputed: 4,
 };
 
-/**
- * One job from the index, the gateway's own row, or both. What the chain says of an ended job stands; until the index has
- * it, the row tells what this service has done itself: a client reads its own writes, `settling` included.
- */
-export function jobObject(row: IndexedJob | null, stored: StoredJob | null, escrow: string): JobObject | null {
-  const storedStatus = visible(stored);
-  // Our own dispute, mined a moment ago; once the index has seen it, it also knows how it went on.
+/** What the gateways' row says of a job, under the index's names. */
+const ownFacts = (stored: StoredJob) => ({
+  id: stored.jobId,
+  wallet: stored.wallet,
+  model: stored.model,
+  tier: stored.tier,
+  worker: stored.worker,
+  createdAt: stored.lockedAt,
+  answeredAt: stored.completion?.completion.completedAt ?? null,
+  completedAt: stored.settledAt,
+  escrowTx: stored.escrowTx,
+  settlementTx: stored.settlementTx,
+  settlementBlock: stored.settlementBlock,
+  proofHash: stored.completion?.completion.proofHash ?? null,
+  promptTokens: stored.completion?.completion.promptTokens ?? null,
+  completionTokens: stored.completion?.completion.completionTokens ?? null,
+  billedTokens: stored.countedTokens,
+});
+type Facts = ReturnType<typeof ownFacts>;
+
+/** The facts of the index, those that it lacks from the gateways' row; null without either row. */
+function factsOf({ row, stored }: Rows): Facts | null {
+  const own = stored && ownFacts(stored);
+  if (row === null || own === null) return row ?? own;
+  const known = Object.entries(row).filter(([, value]) => value !== null);
+  return { ...own, ...Object.fromEntries(known) };
+}
+
+/** One job from its two rows; null while neither shows a mined lock. */
+export function jobObject({ row, stored }: Rows, escrow: string): JobObject | null {
+  const facts = factsOf({ row, stored });
   const disputed = stored?.disputeTx && !row?.disputeTx;
-  const status = disputed ? "disputed" : newer(row?.status ?? null, storedStatus);
-  if (status === null) return null;
+  const status = disputed ? "disputed" : newer(row?.status ?? null, visible(stored));
+  if (facts === null || status === null) return null;
+  const { worker, proofHash, promptTokens: prompt, billedTokens: output, completionTokens: content } = facts;
   const credits = cost(status, row, stored);
-  const completion = stored?.completion?.completion;
-  const prompt = row?.promptTokens ?? completion?.promptTokens ?? null;
-  const output = row?.billedTokens ?? stored?.countedTokens ?? null;
-  const content = row?.completionTokens ?? completion?.completionTokens ?? null;
-  const proofHash = row?.proofHash ?? completion?.proofHash ?? null;
-  const worker = row?.worker ?? stored?.worker ?? null;
-  const createdAt = row?.createdAt ?? stored?.lockedAt ?? 0;
-  const completedAt = row?.completedAt ?? stored?.settledAt ?? null;
   return {
-    id: toApiJobId(row?.id ?? (stored as StoredJob).jobId),
+    id: toApiJobId(facts.id),
     object: "job",
     status,
-    model: row?.model ?? (stored as StoredJob).model,
-    tier: row?.tier ?? (stored as StoredJob).tier,
+    model: facts.model,
+    tier: facts.tier,
     credits_charged: credits,
     usdg_value: usdgValue(credits),
-    worker_address: worker === null ? null : getAddress(worker),
-    created_at: isoTime(createdAt),
-    completed_at: isoTime(completedAt),
+    worker_address: worker && getAddress(worker),
+    created_at: isoTime(facts.createdAt ?? 0),
+    completed_at: isoTime(facts.completedAt),
     on_chain: {
-      escrow_tx: row?.escrowTx ?? stored?.escrowTx ?? null,
-      settlement_tx: row?.settlementTx ?? stored?.settlementTx ?? null,
+      escrow_tx: facts.escrowTx,
+      settlement_tx: facts.settlementTx,
       escrow_address: getAddress(escrow),
-      block_number: row?.settlementBlock ?? stored?.settlementBlock ?? null,
-      proof_hash: proofHash === null ? null : toProofHash(proofHash),
+      block_number: facts.settlementBlock,
+      proof_hash: proofHash && toProofHash(proofHash),
     },
     usage: {
       prompt_tokens: prompt,
@@ -143,7 +179,7 @@ function admits({ status, model }: JobQuery, stored: StoredJob): boolean {
 const OVERLAY_LIMIT = 200;
 
 /** A job of a wallet, with the two rows that it was made of. */
-export type FoundJob = { id: Hex; job: JobObject; stored: StoredJob | null; row: IndexedJob | null };
+export type FoundJob = Rows & { id: Hex; job: JobObject };
 
 /** A clock that is set right differs from the chain's by less. */
 const CLOCK_SECONDS = 5;
@@ -153,17 +189,16 @@ const CLOCK_SECONDS = 5;
  * that a client made says what its clock says, so a time that the blocks' times do not bear out counts for nothing. Otherwise whole seconds from
  * the job's lock to its final token, by the times of their blocks; null while it has no answer.
  */
-export function answerSeconds({ row, stored }: Pick<FoundJob, "row" | "stored">): number | null {
+export function answerSeconds({ row, stored }: Rows): number | null {
   const blocks = secondsByBlocks({ row, stored });
   if (blocks === null || stored === null || stored.finalTokenAt === null) return blocks;
   const seconds = (stored.finalTokenAt.getTime() - Number.parseInt(stored.jobId.slice(2, 14), 16)) / 1000;
   return seconds >= 0 && Math.abs(seconds - blocks) <= CLOCK_SECONDS ? seconds : blocks;
 }
 
-function secondsByBlocks({ row, stored }: Pick<FoundJob, "row" | "stored">): number | null {
-  const answered = row?.answeredAt ?? stored?.completion?.completion.completedAt ?? null;
-  const locked = row?.createdAt ?? stored?.lockedAt ?? null;
-  return answered === null || locked === null ? null : Math.max(0, answered - locked);
+function secondsByBlocks(rows: Rows): number | null {
+  const { answeredAt = null, createdAt = null } = factsOf(rows) ?? {};
+  return answeredAt === null || createdAt === null ? null : Math.max(0, answeredAt - createdAt);
 }
 
 /** An index that is being rebuilt lacks jobs; what the gateway knows itself is still shown. */
@@ -182,8 +217,8 @@ export class JobReader {
     if (id !== null) {
       const [found, row] = await Promise.all([findJob(this.#pool, id), this.indexed(id)]);
       const [stored = null] = await withSettlements(this.#pool, found === null ? [] : [found]);
-      const job = jobObject(row, stored, this.#escrow);
-      if (job !== null && (row?.wallet ?? stored?.wallet) === wallet.toLowerCase()) return { id, job, stored, row };
+      const job = jobObject({ row, stored }, this.#escrow);
+      if (job !== null && (row ?? stored)?.wallet === wallet.toLowerCase()) return { id, job, stored, row };
     }
     throw new ApiError("job_not_found", `There is no job ${quoted(jobId)} of this key's wallet.`);
   }
@@ -233,9 +268,9 @@ export class JobReader {
     const jobs = [...rowOf.keys(), ...unlisted]
       .filter(isWhole)
       .flatMap((id): FoundJob[] => {
-        const [row, stored] = [rowOf.get(id) ?? known.get(id) ?? null, ownOf.get(id) ?? null];
-        const job = jobObject(row, stored, this.#escrow);
-        return job === null ? [] : [{ id, job, stored, row }];
+        const rows = { row: rowOf.get(id) ?? known.get(id) ?? null, stored: ownOf.get(id) ?? null };
+        const job = jobObject(rows, this.#escrow);
+        return job === null ? [] : [{ id, job, ...rows }];
       })
       .filter(({ job }) => status === undefined || job.status === status)
       .sort((a, b) => (a.id < b.id === up ? -1 : 1));

@@ -20,7 +20,7 @@ describe("a job", () => {
       compensationPaid,
       compensationOwed,
     } as unknown as IndexedJob;
-    return jobObject(row, null, escrow)?.compensation;
+    return jobObject({ row, stored: null }, escrow)?.compensation;
   };
 
   it("says what is due, paid and still to come", () => {
