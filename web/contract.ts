@@ -118,7 +118,7 @@ export type Statement = {
 export type Spending = Record<"day" | "month", { charged: number; alert: number } | null>;
 
 /** What a wallet sets for itself with this service. `spend_alert_…`: credits charged on a UTC day, in a month; null for no alert. */
-export type Settings = {
+export type WalletSettings = {
   low_credit_threshold: number;
   spend_alert_day: number | null;
   spend_alert_month: number | null;

@@ -193,7 +193,6 @@ const schema = z.object({
     z.enum(["fatal", "error", "warn", "info", "debug", "trace", "silent"]).default("info"),
   ),
 });
-type Settings = z.infer<typeof schema>;
 
 /** Every setting of a worker, by its name in {@link Config}. */
 export const SETTINGS: readonly (Setting & { name: string })[] = Object.entries(schema.shape).map(([name, field]) => ({
@@ -214,7 +213,7 @@ type Derived =
   | "firstTokenMs"
   | "passphrase"
   | "passphraseFile";
-export type Config = Omit<Settings, Derived> & {
+export type Config = Omit<z.infer<typeof schema>, Derived> & {
   /** What the model server can do beyond text, by catalog id. */
   abilities: ReadonlyMap<string, Declaration[]>;
   backend: BackendConfig;

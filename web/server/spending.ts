@@ -80,7 +80,7 @@ async function makeStatement(reader: Reader, wallet: Address, month: string): Pr
   return { wallet, month, complete, ...(await readStatement(reader, wallet, span)) };
 }
 
-type SpendAlerts = Pick<contract.Settings, "spend_alert_day" | "spend_alert_month">;
+type SpendAlerts = Pick<contract.WalletSettings, "spend_alert_day" | "spend_alert_month">;
 
 /** From how many charged credits on the wallet wants to be told; null: it does not. */
 export async function getSpendAlerts(pool: Pick<pg.Pool, "query">, wallet: Address): Promise<SpendAlerts> {

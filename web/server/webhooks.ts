@@ -51,7 +51,7 @@ const answer =
  * one of them or more.
  */
 export function settingsRoutes(context: WebhookContext): Router {
-  const show = async (wallet: Address): Promise<contract.Settings> => {
+  const show = async (wallet: Address): Promise<contract.WalletSettings> => {
     const [low_credit_threshold, alerts] = await Promise.all([
       getLowCreditThreshold(context, wallet),
       getSpendAlerts(context.pool, wallet),

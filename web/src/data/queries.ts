@@ -29,12 +29,12 @@ import type {
   OwnWebhook,
   Range,
   SessionState,
-  Settings,
   Spending,
   Statement,
   Status,
   Usage,
   UsageRange,
+  WalletSettings,
   Worker,
   WorkerSpan,
 } from "../../contract.ts";
@@ -259,7 +259,7 @@ export const chainJobQuery = (id: string) =>
 
 export const settingsQuery = queryOptions({
   queryKey: ["own", "settings"],
-  queryFn: () => call<Settings>("GET", "/settings"),
+  queryFn: () => call<WalletSettings>("GET", "/settings"),
 });
 
 export const webhooksQuery = queryOptions({

@@ -1,6 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import type { KeyInfo, Settings as WalletSettings } from "../../contract.ts";
+import type { KeyInfo, WalletSettings } from "../../contract.ts";
 import { app } from "../data/app.ts";
 import { call } from "../data/client.ts";
 import { errorMessageOf } from "../data/error-message.ts";

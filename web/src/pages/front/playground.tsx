@@ -28,7 +28,7 @@ export function Playground() {
   const demo = useQuery({ ...demoQuery, enabled: app.development }).data?.api_key ?? null;
   const [name, setName] = useState(new URLSearchParams(location.search).get("model"));
   const [length, setLength] = useState(500);
-  const [settings, setSettings] = useState<Settings>(MODELS_OWN);
+  const [settings, setSettings] = useState<ChatSettings>(MODELS_OWN);
   const [ownKey, setOwnKey] = useState("");
   const [text, setText] = useState("");
   /** Place of the message that is written anew. */
@@ -162,9 +162,12 @@ function askedOf(messages: readonly Message[], text: string): Message[] {
 
 /** As typed; what is empty is left to the model server. */
 const MODELS_OWN = { system: "", temperature: "", topP: "", frequency: "", presence: "", seed: "", stop: "" };
-type Settings = typeof MODELS_OWN;
+type ChatSettings = typeof MODELS_OWN;
 
-function parametersOf({ temperature, topP, frequency, presence, seed, stop }: Settings, length: number): Parameters {
+function parametersOf(
+  { temperature, topP, frequency, presence, seed, stop }: ChatSettings,
+  length: number,
+): Parameters {
   return {
     max_tokens: length,
     ...(temperature.trim() !== "" && { temperature: Number(temperature) }),
@@ -177,7 +180,7 @@ function parametersOf({ temperature, topP, frequency, presence, seed, stop }: Se
 }
 
 /** What cannot be sent as typed, as the API would say it. */
-function faultOf({ temperature, topP, frequency, presence, seed }: Settings): string | null {
+function faultOf({ temperature, topP, frequency, presence, seed }: ChatSettings): string | null {
   const outside = (text: string, most: number, least = 0) =>
     text.trim() !== "" && !(Number(text) >= least && Number(text) <= most);
   if (outside(frequency, 2, -2)) return "Frequency penalty must be a number from -2 to 2.";
@@ -188,11 +191,11 @@ function faultOf({ temperature, topP, frequency, presence, seed }: Settings): st
   return null;
 }
 
-type SettingsProps = { settings: Settings; change: (settings: Settings) => void; fault: string | null };
+type SettingsProps = { settings: ChatSettings; change: (settings: ChatSettings) => void; fault: string | null };
 
 function SettingsFields({ settings, change, fault }: SettingsProps) {
   const id = useId();
-  const field = (name: keyof Settings, label: string, placeholder: string) => (
+  const field = (name: keyof ChatSettings, label: string, placeholder: string) => (
     <Field
       label={label}
       placeholder={placeholder}
