@@ -92,14 +92,16 @@ export async function getSpendAlerts(pool: Pick<pg.Pool, "query">, wallet: Addre
   return rows[0] ?? { spend_alert_day: null, spend_alert_month: null };
 }
 
+/** Sets one of them or both; null ends an alert. What is not given stays, also if another request sets it meanwhile. */
 export async function setSpendAlerts(
   pool: Pick<pg.Pool, "query">,
   wallet: Address,
-  alerts: SpendAlerts,
+  { spend_alert_day: day, spend_alert_month: month }: { [Name in keyof SpendAlerts]?: SpendAlerts[Name] | undefined },
 ): Promise<void> {
   await pool.query(
-    `INSERT INTO wallet_setting (wallet, spend_alert_day, spend_alert_month) VALUES ($1, $2, $3)
-     ON CONFLICT (wallet) DO UPDATE SET spend_alert_day = $2, spend_alert_month = $3`,
-    [wallet.toLowerCase(), alerts.spend_alert_day, alerts.spend_alert_month],
+    `INSERT INTO wallet_setting AS s (wallet, spend_alert_day, spend_alert_month) VALUES ($1, $2, $3)
+     ON CONFLICT (wallet) DO UPDATE SET spend_alert_day = CASE WHEN $4 THEN $2 ELSE s.spend_alert_day END,
+       spend_alert_month = CASE WHEN $5 THEN $3 ELSE s.spend_alert_month END`,
+    [wallet.toLowerCase(), day ?? null, month ?? null, day !== undefined, month !== undefined],
   );
 }

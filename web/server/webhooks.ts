@@ -62,10 +62,7 @@ export function settingsRoutes(context: WebhookContext): Router {
   const change = async (wallet: Address, _id: string, request: Request) => {
     const { low_credit_threshold, ...alerts } = takeBody(request, (body) => validate(settingsSchema, body));
     if (low_credit_threshold !== undefined) await setLowCreditThreshold(context, wallet, low_credit_threshold);
-    const now = await getSpendAlerts(context.pool, wallet);
-    const { spend_alert_day = now.spend_alert_day, spend_alert_month = now.spend_alert_month } = alerts;
-    if (Object.keys(alerts).length > 0)
-      await setSpendAlerts(context.pool, wallet, { spend_alert_day, spend_alert_month });
+    if (Object.keys(alerts).length > 0) await setSpendAlerts(context.pool, wallet, alerts);
     return await show(wallet);
   };
 
