@@ -302,6 +302,25 @@ describe("a dispute", () => {
     expect(visitor.complaints).toEqual([]);
   });
 
+  it("leaves a job that prints on one sheet, dark on white also for a dark theme", async () => {
+    const { page, wallet } = visitor;
+    wallet.becomes(scene.client.account);
+    await visitor.signIn();
+    await visitor.go(`/jobs/${job.id}`);
+    await visitor.sees("Your job");
+    await page.locator(".step", { hasText: "Dispute ended" }).waitFor();
+    await visitor.sees(/^Given back: 2 of 2 credits/);
+    expect(await visitor.printedPages()).toEqual({ A4: 1, Letter: 1 });
+    const ink = () => page.evaluate("getComputedStyle(document.querySelector('h1')).color");
+    const byDay = await ink();
+    await page.evaluate("document.documentElement.dataset.theme = 'dark'");
+    expect(await ink()).not.toBe(byDay);
+    await page.emulateMedia({ media: "print" });
+    expect(await ink()).toBe(byDay);
+    await page.emulateMedia({ media: null });
+    await visitor.press("Sign out");
+  });
+
   it("that nobody ruled in time is ended by anybody", async () => {
     const chain = createTestClient({ mode: "anvil", transport: http(stack.info.rpc_url) }).extend(publicActions);
     // The gateway ends such a dispute, too, but not without gas.

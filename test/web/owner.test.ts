@@ -139,7 +139,7 @@ describe("a client at its own pages", () => {
     await visitor.go(`/jobs/${jobId}`);
     await visitor.sees(/^Charge correct/);
     await visitor.sees("The wallet can dispute until");
-    expect(await visitor.printedPages()).toBe(1);
+    expect(await visitor.printedPages()).toEqual({ A4: 1, Letter: 1 });
   });
 
   it("has a statement of the month that adds up, on paper and as a file", async () => {
@@ -171,7 +171,7 @@ describe("a client at its own pages", () => {
     }
     expect(lines.at(-1)).toMatch(/^\d{4}-\d\d,0,100,0,4,0,0,96,2$/);
     expect(await visitor.findings()).toEqual([]);
-    expect(await visitor.printedPages()).toBe(1);
+    expect(await visitor.printedPages()).toEqual({ A4: 1, Letter: 1 });
   });
 
   it("is told so where the address of a statement names no month", async () => {

@@ -109,10 +109,13 @@ export class Visitor {
     return flawsOf(this.page);
   }
 
-  /** On how many sheets of A4 the page is printed. */
-  async printedPages(): Promise<number> {
-    const pdf = await this.page.pdf({ format: "A4" });
-    return [...pdf.toString("latin1").matchAll(/\/Type\s*\/Page\b(?!s)/g)].length;
+  /** On how many sheets the page is printed. */
+  async printedPages(): Promise<Record<"A4" | "Letter", number>> {
+    const sheets = async (format: string): Promise<number> => {
+      const pdf = await this.page.pdf({ format });
+      return [...pdf.toString("latin1").matchAll(/\/Type\s*\/Page\b(?!s)/g)].length;
+    };
+    return { A4: await sheets("A4"), Letter: await sheets("Letter") };
   }
 
   close(): Promise<void> {
