@@ -8,7 +8,9 @@ import type { Config } from "../../api/config.ts";
 import { getJob, type IndexedJob, ifIndexed } from "../../api/db/index-reads.ts";
 import type { Reader } from "../../api/db/pool.ts";
 import { ApiError, quoted } from "../../api/errors.ts";
+import { TurnQueue, type Waiting } from "../../api/jobs/turn-queue.ts";
 import { burstLimit } from "../../api/routes/limits.ts";
+import { addressOf } from "../../api/routes/request.ts";
 import { fromApiJobId } from "../../protocol/job-id.ts";
 import type { JobState } from "../../protocol/job-status.ts";
 import { usdgValue } from "../../protocol/money.ts";
@@ -26,9 +28,9 @@ const ABOUT =
   "An OpenAI-compatible chat API for prepaid credits. A contract locks each request's price and pays the exact charge; everybody can check it.";
 const SIZE = { width: 1200, height: 630 };
 
-/** Pictures that one address may have in a second, and that are drawn or waited for at once; one takes 50 ms of a thread. */
+/** Pictures that one address may have in a second, and that wait to be drawn; one takes 50 ms of a thread. */
 const PICTURES_PER_SECOND = 5;
-const MOST_DRAWN = 20;
+const MOST_WAITING = 20;
 /** After each picture nothing is drawn for this multiple of the time it took, so that drawing never takes more than a quarter of a processor. */
 const REST = 3;
 /** All pictures that are kept: each has some 20 kB. A job's can change until its disputes are over. */
@@ -74,6 +76,9 @@ function rendered(): (picture: Node) => Promise<Buffer> {
   };
 }
 
+/** A picture that waits. Requests take turns by their address, as requests for jobs do by their wallet. */
+type Wanted = Waiting & { picture: Node } & Pick<PromiseWithResolvers<Buffer>, "resolve" | "reject">;
+
 type PreviewParts = { reader: Reader; config: Config; render?: ReturnType<typeof rendered> };
 
 /**
@@ -83,29 +88,31 @@ type PreviewParts = { reader: Reader; config: Config; render?: ReturnType<typeof
  */
 export function previewRoutes({ reader, config, render = rendered() }: PreviewParts): Router {
   const pictures = new AnswerCache<Buffer>({ keptMs: () => KEPT_MS, bytes: KEPT_BYTES, encode: (png) => png });
-  let drawn: Promise<unknown> = Promise.resolve();
-  let waiting = 0;
+  const queue = new TurnQueue<Wanted>(MOST_WAITING);
+  let drawing = false;
+
+  /** The picture, when the turn of those who ask from this address has come. */
+  async function draw(picture: Node, address: string): Promise<Buffer> {
+    const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+    const crowdedOut = queue.add({ wallet: address, isFirst: false, picture, resolve, reject });
+    crowdedOut?.reject(
+      new ApiError("rate_limited", `More than ${MOST_WAITING} pictures wait to be drawn; ask again in a second.`, {
+        details: { retry_after: 1 },
+      }),
+    );
+    if (!drawing) void drawAll();
+    return await promise;
+  }
 
   /** One at a time: the threads that draw are those that read files and compress. */
-  async function draw(picture: Node): Promise<Buffer> {
-    if (waiting >= MOST_DRAWN) {
-      throw new ApiError("rate_limited", `More than ${MOST_DRAWN} pictures are being drawn; ask again in a second.`, {
-        details: { retry_after: 1 },
-      });
-    }
-    waiting += 1;
-    let begun = 0;
-    const png = drawn.then(() => {
-      begun = performance.now();
-      return render(picture);
-    });
-    // The next one is drawn also where this one failed, which the request for this one reports.
-    const over = async (): Promise<void> => {
+  async function drawAll(): Promise<void> {
+    drawing = true;
+    for (let next = queue.nextInTurn(() => true); next !== undefined; next = queue.nextInTurn(() => true)) {
+      const begun = performance.now();
+      await render(next.picture).then(next.resolve, next.reject);
       await sleep(REST * (performance.now() - begun));
-      waiting -= 1;
-    };
-    drawn = png.then(over, over);
-    return await png;
+    }
+    drawing = false;
   }
 
   const job: RequestHandler = async (request, response) => {
@@ -114,15 +121,22 @@ export function previewRoutes({ reader, config, render = rendered() }: PreviewPa
     const row = id === null ? null : await ifIndexed(getJob(reader, id), null);
     if (row === null) throw new ApiError("job_not_found", `There is no job ${quoted(jobId)} on the chain (yet).`);
     const charge = chargeOf(row);
-    send(response, await pictures.get(jobId + JSON.stringify(charge), () => draw(jobPicture(jobId, charge, config))));
+    const make = () => draw(jobPicture(jobId, charge, config), addressOf(request));
+    send(response, await pictures.get(jobId + JSON.stringify(charge), make));
   };
-  const front: RequestHandler = async (_request, response) => {
+  /** Made of settings alone: it is drawn once. */
+  let frontPicture: Promise<Buffer> | undefined;
+  const front: RequestHandler = async (request, response) => {
     const says = "OpenAI-compatible. Prepaid credits. Settled by a contract.";
     const picture = frame(config, [
       text(CLAIM, { fontSize: 76, fontWeight: 600, lineHeight: 1.15 }),
       text(says, { color: SOFT }),
     ]);
-    send(response, await pictures.get("front", () => draw(picture)));
+    frontPicture ??= draw(picture, addressOf(request)).catch((error) => {
+      frontPicture = undefined;
+      throw error;
+    });
+    send(response, await frontPicture);
   };
 
   return Router()

@@ -115,6 +115,40 @@ describe("the pictures", () => {
     expect(Math.min(second - first, third - second)).toBeGreaterThan(4 * 30 - 10);
   });
 
+  it("are drawn in turns: an address waits for one picture of each other address, not for all", async () => {
+    const drawn: number[] = [];
+    const all = Promise.withResolvers<void>();
+    const render = async (picture: object) => {
+      drawn.push([1, 2, 3, 4, 5].find((n) => JSON.stringify(picture).includes(jobId(n))) ?? 0);
+      await all.promise;
+      return Buffer.alloc(1);
+    };
+    const { get, reads } = await servePreviews(ROW, { render });
+    const pictures = [];
+    for (const n of [1, 2, 3, 4, 5]) {
+      pictures.push(get(`/jobs/${jobId(n)}.png`, n === 5 ? "192.0.2.2" : "192.0.2.1"));
+      await expect.poll(reads).toBe(n);
+    }
+    // After its read a request is in the queue at once.
+    await new Promise((resolve) => setTimeout(resolve));
+    all.resolve();
+    await Promise.all(pictures);
+    expect(drawn).toEqual([1, 2, 5, 3, 4]);
+  });
+
+  it("of the front is drawn once", async () => {
+    let drawn = 0;
+    const render = async () => {
+      drawn += 1;
+      if (drawn === 1) throw new Error("no memory");
+      return Buffer.alloc(1);
+    };
+    const { get } = await servePreviews(ROW, { render });
+    expect((await get("/front.png")).status).toBe(500);
+    for (const n of [1, 2, 3]) expect((await get("/front.png", `192.0.2.${n}`)).status).toBe(200);
+    expect(drawn).toBe(2);
+  });
+
   it("are drawn for twenty at once, whoever asks; the others are refused", async () => {
     const { get } = await servePreviews();
     const all = await Promise.all(Array.from({ length: 60 }, (_, n) => get(`/jobs/${jobId(n)}.png`, `192.0.2.${n}`)));
