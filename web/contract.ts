@@ -202,6 +202,19 @@ export type ObservedSpan = Observed & { from: string };
 /** `earned`: stablecoin units of jobs locked then, of all operators. */
 export type WorkerSpan = ObservedSpan & { earned: number };
 
+/**
+ * Jobs that an operator locked then, by how they ended, and the credits that were charged for them; running ones are in none. `observed`: what this
+ * service's gateways saw of all models that a worker served; null for another operator, whose requests they do not see.
+ */
+export type OperatorSpan = {
+  from: string;
+  charged: number;
+  failed: number;
+  refunded: number;
+  credits: number;
+  observed: Observed | null;
+};
+
 /** A model as clients met it, and each of its workers; the same spans in all, oldest first. `number` is null of a worker that is gone. */
 export type ModelSeen = {
   spans: ObservedSpan[];

@@ -158,6 +158,23 @@ export async function observedOfModel(
   return { spans: seenOf(ANY_WORKER), workers: workers.map((worker) => ({ worker, spans: seenOf(worker) })) };
 }
 
+/** The service as its clients met it: all models together that a worker served at some time of the range. What nobody ever served is no outage. */
+export async function observedOfService(
+  reader: Reader,
+  range: ObservedRange,
+  now = Date.now(),
+): Promise<ObservedSpan[]> {
+  const { span, seconds } = OBSERVED_RANGES[range];
+  const { rows } = await reader.query<Sums & { start: number }>({
+    name: "observed-service",
+    text: `WITH seen AS (SELECT * FROM observation WHERE worker = $1 AND span = $2 AND start >= to_timestamp($3))
+      SELECT (extract(epoch FROM start)::bigint / $4) * $4 AS start, ${SUMS} FROM seen
+      WHERE model IN (SELECT model FROM seen GROUP BY model HAVING sum(up) > 0) GROUP BY 1`,
+    values: [ANY_WORKER, span, firstOf(range, now), seconds],
+  });
+  return spansOf(rows, range, now);
+}
+
 /** One worker's line, all its models together. */
 export async function observedOfWorker(
   reader: Reader,
@@ -212,18 +229,20 @@ export const workTimes = (reader: Reader, now: () => number = Date.now): (() => 
     return new Map(rows.map(({ worker, ...time }) => [worker, time]));
   }, now);
 
-/** Begin of the range's first bar, Unix seconds. */
+/** Begins of the range's bars, oldest first, Unix seconds. */
+export function barsOf(range: ObservedRange, now = Date.now()): number[] {
+  const { seconds, count } = OBSERVED_RANGES[range];
+  const first = firstOf(range, now);
+  return Array.from({ length: count }, (_, index) => first + index * seconds);
+}
+
 function firstOf(range: ObservedRange, now: number): number {
   const { seconds, count } = OBSERVED_RANGES[range];
   return (Math.floor(now / 1000 / seconds) - count + 1) * seconds;
 }
 
-function spansOf(rows: readonly (Sums & { start: number })[], range: ObservedRange, now: number): ObservedSpan[] {
-  const { seconds, count } = OBSERVED_RANGES[range];
-  const first = firstOf(range, now);
-  return Array.from({ length: count }, (_, index) => {
-    const start = first + index * seconds;
+const spansOf = (rows: readonly (Sums & { start: number })[], range: ObservedRange, now: number): ObservedSpan[] =>
+  barsOf(range, now).map((start) => {
     const sums = rows.find((row) => row.start === start) ?? NOTHING;
     return { from: new Date(start * 1000).toISOString(), ...observed(sums) };
   });
-}

@@ -17,7 +17,7 @@ import {
   listJobsOfOperator,
   listLatestEvents,
 } from "../../web/server/explorer-reads.ts";
-import { readEarned, readFrom } from "../../web/server/network-day.ts";
+import { readFrom, readSpans } from "../../web/server/network-day.ts";
 import { readStatement } from "../../web/server/statement.ts";
 import { usageSince, usedIn } from "../../web/server/usage.ts";
 import { Stage } from "./support/stage.ts";
@@ -133,22 +133,23 @@ test("the numbers of a day are read by the time of the lock, of each operator", 
   expect(rows.reduce((sum, { jobs }) => sum + jobs, 0)).toBe(601);
 });
 
-test("reads earnings since the oldest open job by lock, worker and six hours", async () => {
+test("reads jobs since the oldest open one by lock, operator, worker and six hours", async () => {
   const from = 1_700_000_000 + JOBS - 600;
   const range = { from, until: from + 600, first: 0 };
-  const [plan = ""] = await plansOf((reader) => readEarned(reader, range));
+  const [plan = ""] = await plansOf((reader) => readSpans(reader, range));
   expect(plan).toMatch(/Index.* on job/);
   expect(plan).not.toMatch(/Seq Scan on job/);
-  const rows = await readEarned(stage.pool, range);
+  const rows = await readSpans(stage.pool, range);
   const jobs = Array.from({ length: 601 }, (_, n) => JOBS - 600 + n).filter((n) => n % 3 > 0);
   expect(rows.reduce((sum, { units }) => sum + units, 0)).toBe(jobs.length);
+  expect(rows.reduce((sum, row) => sum + row.jobs, 0)).toBe(601);
   const last = jobs.filter((n) => n % 50 === JOBS % 50).length;
   const worker = `0x${(JOBS % 50).toString(16).padStart(40, "0")}`;
   const span = Math.floor(from / 21_600);
   const ofOne = rows.filter((row) => row.worker === worker).toSorted((a, b) => a.units - b.units);
-  expect(ofOne).toEqual([
-    { worker, span, over: false, units: 1 },
-    { worker, span, over: true, units: last - 1 },
+  expect(ofOne).toMatchObject([
+    { operator: 1, worker, span, over: false, units: 1 },
+    { operator: 1, worker, span, over: true, units: last - 1 },
   ]);
 });
 

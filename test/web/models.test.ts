@@ -52,3 +52,23 @@ describe("a model", () => {
     await expect.poll(() => visitor.page.getByLabel("Model", { exact: true }).inputValue()).toBe(MODEL);
   });
 });
+
+describe("an operator", () => {
+  it("charts its jobs from the chain, and what its gateways saw", async ({ visitor, stack }) => {
+    const database = openStore(stack);
+    const client = await Client.funded(stack, database, 100);
+    await database.end();
+    await client.api.post("/v1/chat/completions", chat(MODEL, "Say hello."));
+    await visitor.go("/operators/1");
+    const said = (name: string) => visitor.page.getByRole("slider", { name }).getAttribute("aria-valuetext");
+    await expect
+      .poll(() => said("Jobs by how they ended by hour"), { timeout: 90_000, interval: 500 })
+      .toMatch(/Charged [1-9]/);
+    expect(await said("Charged by hour")).toMatch(/All its jobs [1-9]/);
+    await expect.poll(() => said("Requests by hour"), { timeout: 90_000, interval: 500 }).toMatch(/Answered [1-9]/);
+    expect(await said("Uptime by hour")).toMatch(/A model could be asked \d+/);
+    await visitor.page.getByText("7 d", { exact: true }).click();
+    await expect.poll(() => said("Jobs by how they ended by six hours")).toMatch(/Charged [1-9]/);
+    expect(await visitor.findings()).toEqual([]);
+  });
+});

@@ -1,4 +1,4 @@
-/** What workers, models and operators did in the last 24 hours, and what workers ever earned, for pages that are open to everybody. */
+/** What workers, models and operators did in the last 24 hours and 30 days, and what workers ever earned, for pages that are open to everybody. */
 
 import { getHead, read } from "../../api/db/index-reads.ts";
 import { view } from "../../api/db/index-rows.ts";
@@ -14,8 +14,9 @@ export type DayRow = {
   jobs: number;
   /** Charged ones, also if a dispute brought the charge back later. */
   settled: number;
-  /** Ended without a charge. */
+  /** Ended without a charge; and those of them that were refunded, because nobody answered in time or after a dispute. */
   failed: number;
+  refunded: number;
   /** Of which an end is still to come: running ones, and those whose answer was proven and disputed before a charge. */
   open: number;
   credits: number;
@@ -48,108 +49,114 @@ export function networkDay(reader: Reader, now: () => number = Date.now): () => 
   }, now);
 }
 
+/** Of jobs of a group. */
+const SUMS = `count(*) AS jobs, count(completed_at) AS settled,
+  count(*) FILTER (WHERE status = ANY('{failed,refunded}') AND completed_at IS NULL) AS failed,
+  count(*) FILTER (WHERE status = 'refunded' AND completed_at IS NULL) AS refunded,
+  sum(credits_charged)::bigint AS credits, COALESCE(sum(worker_units), 0)::bigint AS units`;
+
 /** A range of the index by operator, status and time for each operator and status. */
 export const readFrom = (reader: Reader, since: number): Promise<DayRow[]> =>
   read<DayRow>(
     reader,
     "network_day",
-    `SELECT created_at / ${BUCKET_SECONDS} AS bucket, operator, model_number AS model, worker, count(*) AS jobs,
-       count(completed_at) AS settled,
-       count(*) FILTER (WHERE status = ANY('{failed,refunded}') AND completed_at IS NULL) AS failed,
-       count(*) FILTER (WHERE status <> ALL('{failed,refunded}') AND completed_at IS NULL) AS open,
-       sum(credits_charged)::bigint AS credits, COALESCE(sum(worker_units), 0)::bigint AS units
+    `SELECT created_at / ${BUCKET_SECONDS} AS bucket, operator, model_number AS model, worker,
+       count(*) FILTER (WHERE status <> ALL('{failed,refunded}') AND completed_at IS NULL) AS open, ${SUMS}
      FROM ${view("job")} WHERE operator = ANY(ARRAY(SELECT number FROM ${view("operator")})) AND status = ANY($1) AND created_at >= $2
      GROUP BY 1, 2, 3, 4`,
     [JOB_STATES, since],
   );
 
-export type DayTotal = Pick<DayRow, "jobs" | "settled" | "failed" | "credits" | "units">;
+export type DayTotal = Pick<DayRow, "jobs" | "settled" | "failed" | "refunded" | "credits" | "units">;
 
-/** The rows' sums by one of their columns. */
-export function totalsBy<K>(rows: readonly DayRow[], key: (row: DayRow) => K): Map<K, DayTotal> {
-  const totals = new Map<K, DayTotal>();
-  for (const row of rows) {
-    const total = totals.get(key(row)) ?? { jobs: 0, settled: 0, failed: 0, credits: 0, units: 0 };
-    totals.set(key(row), {
+const NOTHING: DayTotal = { jobs: 0, settled: 0, failed: 0, refunded: 0, credits: 0, units: 0 };
+
+/** The rows' sums. */
+export const totalOf = (rows: readonly DayTotal[]): DayTotal =>
+  rows.reduce(
+    (total, row) => ({
       jobs: total.jobs + row.jobs,
       settled: total.settled + row.settled,
       failed: total.failed + row.failed,
+      refunded: total.refunded + row.refunded,
       credits: total.credits + row.credits,
       units: total.units + row.units,
-    });
-  }
-  return totals;
-}
+    }),
+    NOTHING,
+  );
+
+/** The rows' sums by one of their columns. */
+export const totalsBy = <K>(rows: readonly DayRow[], key: (row: DayRow) => K): Map<K, DayTotal> =>
+  new Map([...Map.groupBy(rows, key)].map(([value, group]) => [value, totalOf(group)]));
 
 /**
- * What a worker was paid for settled jobs, stablecoin units: ever, for those locked in the last seven UTC days, today's included, and by six hours of
- * UTC, numbered since 1970, of the last 30 days.
+ * Jobs that one operator locked within six hours of UTC, numbered since 1970, and that one worker has, or none. `span`: 0 if older than the last 30
+ * days. `over`: locked before every job that can still be charged.
  */
-export type Earned = { ever: number; week: number; spans: ReadonlyMap<number, number> };
+export type SpanRow = DayTotal & { operator: number; worker: string | null; span: number; over: boolean };
 
-const EARNED_SPAN_SECONDS = 21_600;
-const SPANS_A_DAY = DAY_SECONDS / EARNED_SPAN_SECONDS;
-const EARNED_DAYS = 30;
+/** Of a worker: stablecoin units of settled jobs, ever and of those locked in the last seven UTC days, today's included; and the rows that they are from. */
+export type Earned = { ever: number; week: number; rows: readonly SpanRow[] };
 
-/** `span`: six hours of the lock, or 0 if older than the last 30 days. `over`: locked before every job that can still be charged. */
-type EarnedRow = { worker: string; span: number; over: boolean; units: number };
+const SPAN_SECONDS = 21_600;
+const SPANS_A_DAY = DAY_SECONDS / SPAN_SECONDS;
+const KEPT_DAYS = 30;
 
-/** Reads what each worker (lower case) earned. What is over is read once and kept. */
-export function earningsByWorker(reader: Reader, now: () => number = Date.now): () => Promise<Map<string, Earned>> {
-  let kept: EarnedRow[] = [];
+export type Past = { workers: ReadonlyMap<string, Earned>; operators: ReadonlyMap<number, readonly SpanRow[]> };
+
+/** Reads what workers (lower case) earned, and the jobs of each operator, one row for six hours. What is over is read once and kept. */
+export function jobsBySpan(reader: Reader, now: () => number = Date.now): () => Promise<Past> {
+  let kept: SpanRow[] = [];
   let from = 0;
   return sharedRead(async () => {
     const today = Math.floor(now() / 1000 / DAY_SECONDS);
-    const [first, week] = [(today - EARNED_DAYS + 1) * SPANS_A_DAY, (today - 6) * SPANS_A_DAY];
+    const [first, week] = [(today - KEPT_DAYS + 1) * SPANS_A_DAY, (today - 6) * SPANS_A_DAY];
     // First, so that nothing before it can change after the next read.
     const until = Math.max(from, await oldestOpen(reader));
-    const rows = [...kept, ...(await readEarned(reader, { from, until, first }))];
-    kept = sumBySpan(
+    const rows = [...kept, ...(await readSpans(reader, { from, until, first }))].map((row) => ({
+      ...row,
+      span: row.span < first ? 0 : row.span,
+    }));
+    kept = merged(
       rows.filter(({ over }) => over),
-      first,
+      ({ worker, operator, span }) => `${worker} ${operator} ${span}`,
     );
     from = until;
-    const earned = Map.groupBy(sumBySpan(rows, first), ({ worker }) => worker);
-    return new Map(
-      [...earned].map(([worker, own]) => [
-        worker,
-        {
-          ever: sumOf(own),
-          week: sumOf(own.filter(({ span }) => span >= week)),
-          spans: new Map(own.filter(({ span }) => span > 0).map(({ span, units }) => [span, units])),
-        },
-      ]),
-    );
+    const ofWorkers = Map.groupBy(rows, ({ worker }) => worker ?? "");
+    const ofOperators = Map.groupBy(rows, ({ operator }) => operator);
+    return {
+      workers: new Map(
+        [...ofWorkers].map(([worker, own]) => {
+          const bySpan = merged(own, ({ span }) => span);
+          return [
+            worker,
+            {
+              ever: totalOf(bySpan).units,
+              week: totalOf(bySpan.filter(({ span }) => span >= week)).units,
+              rows: bySpan,
+            },
+          ];
+        }),
+      ),
+      operators: new Map([...ofOperators].map(([operator, own]) => [operator, merged(own, ({ span }) => span)])),
+    };
   }, now);
 }
 
-const sumOf = (rows: readonly EarnedRow[]): number => rows.reduce((sum, { units }) => sum + units, 0);
-
-/** One row for a worker and six hours from the first on, and one for all before. */
-function sumBySpan(rows: readonly EarnedRow[], first: number): EarnedRow[] {
-  const dated = rows.map((row) => ({ ...row, span: row.span < first ? 0 : row.span }));
-  const groups = Map.groupBy(dated, ({ worker, span }) => `${worker} ${span}`);
-  return [...groups.values()].map((group) => ({ ...(group[0] as EarnedRow), units: sumOf(group) }));
-}
-
-/** Units that a worker (lower case) earned in a part of the 24 hours of `rows`, which begins and ends at whole ten minutes. */
-export const earnedInDay = (rows: readonly DayRow[], worker: string, { from, seconds }: EarnedTime): number =>
-  rows
-    .filter(
-      (row) =>
-        row.worker === worker && row.bucket >= from / BUCKET_SECONDS && row.bucket < (from + seconds) / BUCKET_SECONDS,
-    )
-    .reduce((sum, { units }) => sum + units, 0);
-
-/** Units that a worker earned in a part of the last 30 days, which begins and ends at whole six hours of UTC. */
-export function earnedIn(earned: Earned | undefined, { from, seconds }: EarnedTime): number {
-  const first = from / EARNED_SPAN_SECONDS;
-  const count = seconds / EARNED_SPAN_SECONDS;
-  return Array.from({ length: count }, (_, n) => earned?.spans.get(first + n) ?? 0).reduce((sum, one) => sum + one, 0);
-}
+/** One row for all that have the same key. */
+const merged = (rows: readonly SpanRow[], key: (row: SpanRow) => unknown): SpanRow[] =>
+  [...Map.groupBy(rows, key).values()].map((group) => ({ ...(group[0] as SpanRow), ...totalOf(group) }));
 
 /** `from`: Unix seconds. */
-type EarnedTime = { from: number; seconds: number };
+type Time = { from: number; seconds: number };
+
+/** Sums of a part of the 24 hours of `rows`, which begins and ends at whole ten minutes. */
+export const totalInDay = (rows: readonly DayRow[], { from, seconds }: Time): DayTotal =>
+  totalOf(rows.filter(({ bucket }) => bucket >= from / BUCKET_SECONDS && bucket < (from + seconds) / BUCKET_SECONDS));
+
+/** Sums of a part of the last 30 days, which begins and ends at whole six hours of UTC. */
+export const totalInSpans = (rows: readonly SpanRow[], { from, seconds }: Time): DayTotal =>
+  totalOf(rows.filter(({ span }) => span >= from / SPAN_SECONDS && span < (from + seconds) / SPAN_SECONDS));
 
 /** Time of the lock of the oldest job that can still be charged; of the newest block if there is none. */
 async function oldestOpen(reader: Reader): Promise<number> {
@@ -166,17 +173,16 @@ export async function chargedEver(reader: Reader): Promise<number> {
   return (await read<{ credits: number }>(reader, "network_total", text, []))[0]?.credits ?? 0;
 }
 
-type EarnedRange = { from: number; until: number; first: number };
+type SpanRange = { from: number; until: number; first: number };
 
-/** Sums by worker and six hours of jobs locked at `from` or later; those before `until` are over. */
-export const readEarned = (reader: Reader, { from, until, first }: EarnedRange): Promise<EarnedRow[]> =>
-  read<EarnedRow>(
+/** Sums by operator, worker and six hours of jobs locked at `from` or later; those before `until` are over, those before the span `first` are one. */
+export const readSpans = (reader: Reader, { from, until, first }: SpanRange): Promise<SpanRow[]> =>
+  read<SpanRow>(
     reader,
-    "earned_by_worker",
-    `SELECT worker, CASE WHEN created_at / ${EARNED_SPAN_SECONDS} < $4 THEN 0 ELSE created_at / ${EARNED_SPAN_SECONDS} END AS span,
-       created_at < $3 AS over, sum(worker_units)::bigint AS units
+    "jobs_by_span",
+    `SELECT operator, worker, CASE WHEN created_at / ${SPAN_SECONDS} < $4 THEN 0 ELSE created_at / ${SPAN_SECONDS} END AS span,
+       created_at < $3 AS over, ${SUMS}
      FROM ${view("job")} WHERE operator = ANY(ARRAY(SELECT number FROM ${view("operator")})) AND status = ANY($1) AND created_at >= $2
-       AND worker_units IS NOT NULL
-     GROUP BY 1, 2, 3`,
+     GROUP BY 1, 2, 3, 4`,
     [JOB_STATES, from, until, first],
   );

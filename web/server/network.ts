@@ -18,11 +18,13 @@ import {
   type WorkerRow,
 } from "../../api/db/index-reads.ts";
 import {
+  barsOf,
   OBSERVED_RANGES,
   type Observed,
   type ObservedRange,
   observedModels,
   observedOfModel,
+  observedOfService,
   observedOfWorker,
   type WorkTime,
   workTimes,
@@ -47,11 +49,15 @@ import {
 } from "./explorer-reads.ts";
 import {
   chargedEver,
+  type DayRow,
   type DayTotal,
-  earnedIn,
-  earnedInDay,
-  earningsByWorker,
+  jobsBySpan,
   networkDay,
+  type Past,
+  type SpanRow,
+  totalInDay,
+  totalInSpans,
+  totalOf,
   totalsBy,
 } from "./network-day.ts";
 
@@ -72,12 +78,16 @@ const CHARTS_BYTES = 4 * 1024 * 1024;
 
 /** Of a model that no gateway has seen anything of. */
 const NOT_SEEN: Observed = { requests: 0, failures: 0, uptime: null, first_token_ms: null, tokens_per_second: null };
-const NOTHING: DayTotal = { jobs: 0, settled: 0, failed: 0, credits: 0, units: 0 };
+const NOTHING = totalOf([]);
+/** Of an operator's page. */
+const OPERATOR_MS = 1_000;
+const OPERATOR_BYTES = 1024 * 1024;
 
 /**
  * `GET /models`, `/workers`, `/operators`, each with a page of one: `/models/{id}`, `/workers/{number or address}`, `/operators/{number}`;
- * `GET /models/{id}/observed?range=24h` and `/workers/{id}/observed?range=24h`, also `7d` and `30d`: what this service's gateways saw of them, by
- * the hour, six hours or UTC day, oldest first. `GET /network`; `GET /disputes?before={position}` and `/disputes/{job_id}`: open disputes, the first to end first, and those that ended, newest
+ * `GET /models/{id}/observed?range=24h`, `/workers/{id}/observed?range=24h` and `/operators/{number}/observed?range=24h`, also `7d` and `30d`: what
+ * this service's gateways saw of them, by the hour, six hours or UTC day, oldest first; with what workers earned, and an operator's jobs, as the
+ * chain has them. Gateways see requests of their own operator alone. `GET /network`; `GET /disputes?before={position}` and `/disputes/{job_id}`: open disputes, the first to end first, and those that ended, newest
  * first; one dispute with who said what, its arbiters, their votes and its end. A worker is `active` if the chain lets it take jobs, and
  * `answers` if this gateway reaches it; its `counting` says for each model how it counts prompts, as it told this gateway. Stakes are in millionths of an SVC. Jobs, credits and earnings are all operators', as the chain has
  * them; `owed` is what the treasury still owes a worker after disputes. A worker's success is of this operator's jobs: the chain does not
@@ -85,7 +95,7 @@ const NOTHING: DayTotal = { jobs: 0, settled: 0, failed: 0, credits: 0, units: 0
  */
 export function networkRoutes(reader: Reader, pool: AskedWorkers, operator: number): Router {
   const day = networkDay(reader);
-  const earnings = earningsByWorker(reader);
+  const past = jobsBySpan(reader);
   const times = workTimes(reader);
   const rulings = sharedRead(() => disputesByOperator(reader));
   const failures = sharedRead(() => countFailedJobs(reader));
@@ -94,6 +104,7 @@ export function networkRoutes(reader: Reader, pool: AskedWorkers, operator: numb
 
   const seenModels = observedModels(reader);
   const charts = new AnswerCache<object>({ keptMs: () => CHARTS_MS, bytes: CHARTS_BYTES });
+  const operatorPages = new AnswerCache<object>({ keptMs: () => OPERATOR_MS, bytes: OPERATOR_BYTES });
 
   const shownModels = async (rows: readonly ModelRow[]) => {
     const [jobs, seen] = await Promise.all([day(), seenModels()]);
@@ -107,13 +118,13 @@ export function networkRoutes(reader: Reader, pool: AskedWorkers, operator: numb
   const shownWorkers = async (rows: readonly WorkerRow[]): Promise<contract.Worker[]> => {
     const signers = rows.map((row) => row.signer);
     // One question for all workers: these pages share their connections with jobs.
-    const [catalog, slashes, incidents, jobs, failed, earned, worked] = await Promise.all([
+    const [catalog, slashes, incidents, jobs, failed, { workers: earned }, worked] = await Promise.all([
       listModels(reader),
       listSlashes(reader, signers, SLASHES_SHOWN).then((all) => Map.groupBy(all, ({ worker }) => worker)),
       listWorkerIncidents(reader, signers, INCIDENTS_SHOWN).then((all) => Map.groupBy(all, ({ worker }) => worker)),
       day(),
       failures(),
-      earnings(),
+      past(),
       times(),
     ]);
     const states = new Map(pool.states().map((state) => [state.worker.toLowerCase(), state]));
@@ -181,6 +192,13 @@ export function networkRoutes(reader: Reader, pool: AskedWorkers, operator: numb
     return row;
   };
 
+  const operatorOf = async ({ params }: Request): Promise<OperatorRow> => {
+    const id = String(params.id);
+    const row = (await listOperators(reader)).find((one) => String(one.number) === id);
+    if (row === undefined) throw new WebError("not_found", `There is no operator ${quoted(id)}.`);
+    return row;
+  };
+
   const models: RequestHandler = async (_request, response) => {
     response.json({ data: await shownModels(await listModels(reader)) });
   };
@@ -201,13 +219,36 @@ export function networkRoutes(reader: Reader, pool: AskedWorkers, operator: numb
     return { spans, workers: lines };
   };
   const seenOfWorker = async (signer: string, range: ObservedRange): Promise<contract.WorkerSpan[]> => {
-    const [spans, today, paid] = await Promise.all([observedOfWorker(reader, signer, range), day(), earnings()]);
-    const { seconds } = OBSERVED_RANGES[range];
-    return spans.map((one) => {
-      const time = { from: Date.parse(one.from) / 1_000, seconds };
-      // Days are kept by ten minutes, what was before them by six hours.
-      return { ...one, earned: range === "24h" ? earnedInDay(today, signer, time) : earnedIn(paid.get(signer), time) };
+    const [spans, jobsIn] = await Promise.all([
+      observedOfWorker(reader, signer, range),
+      jobsInBars(range, {
+        ofDay: ({ worker }) => worker === signer,
+        ofPast: ({ workers }) => workers.get(signer)?.rows,
+      }),
+    ]);
+    return spans.map((one) => ({ ...one, earned: jobsIn(Date.parse(one.from) / 1_000).units }));
+  };
+  const seenOfOperator = async (number: number, range: ObservedRange): Promise<contract.OperatorSpan[]> => {
+    const now = Date.now();
+    const [seen, jobsIn] = await Promise.all([
+      number === operator ? observedOfService(reader, range, now) : null,
+      jobsInBars(range, { ofDay: (row) => row.operator === number, ofPast: ({ operators }) => operators.get(number) }),
+    ]);
+    return barsOf(range, now).map((start, index) => {
+      const { settled, failed, refunded, credits } = jobsIn(start);
+      const from = new Date(start * 1_000).toISOString();
+      return { from, charged: settled, failed: failed - refunded, refunded, credits, observed: seen?.[index] ?? null };
     });
+  };
+  /** Sums of the jobs in one bar, by its begin. Days are kept by ten minutes, what was before them by six hours. */
+  const jobsInBars = async (range: ObservedRange, { ofDay, ofPast }: JobsOf): Promise<(from: number) => DayTotal> => {
+    const { seconds } = OBSERVED_RANGES[range];
+    if (range === "24h") {
+      const rows = (await day()).filter(ofDay);
+      return (from) => totalInDay(rows, { from, seconds });
+    }
+    const rows = ofPast(await past()) ?? [];
+    return (from) => totalInSpans(rows, { from, seconds });
   };
   const modelSeen: RequestHandler = async (request, response) => {
     const [{ number }, range] = [await modelOf(request), rangeOf(request)];
@@ -236,18 +277,24 @@ export function networkRoutes(reader: Reader, pool: AskedWorkers, operator: numb
   const operators: RequestHandler = async (_request, response) => {
     response.json({ data: await shownOperators(await listOperators(reader)) });
   };
-  const oneOperator: RequestHandler = async (request, response) => {
-    const id = String(request.params.id);
-    const row = (await listOperators(reader)).find((one) => String(one.number) === id);
-    if (row === undefined) throw new WebError("not_found", `There is no operator ${quoted(id)}.`);
+  const operatorPage = async (row: OperatorRow) => {
     const [[shown], against, jobs, history] = await Promise.all([
       shownOperators([row]),
       listDisputesLostBy(reader, row.number, DISPUTES_SHOWN),
       listJobsOfOperator(reader, row.number, JOBS_SHOWN),
-      listHistory(reader, "operator", { subject: id, limit: EVENTS_SHOWN }),
+      listHistory(reader, "operator", { subject: String(row.number), limit: EVENTS_SHOWN }),
     ]);
     const lost = against.map(showDispute);
-    response.json({ ...shown, against: lost, jobs: jobs.map(showJob), history: history.map(showEvent) });
+    return { ...shown, against: lost, jobs: jobs.map(showJob), history: history.map(showEvent) };
+  };
+  const oneOperator: RequestHandler = async (request, response) => {
+    const row = await operatorOf(request);
+    response.type("json").send(await operatorPages.get(String(row.number), () => operatorPage(row)));
+  };
+  const operatorSeen: RequestHandler = async (request, response) => {
+    const [{ number }, range] = [await operatorOf(request), rangeOf(request)];
+    const seen = async () => ({ spans: await seenOfOperator(number, range) });
+    response.type("json").send(await charts.get(`operator ${number} ${range}`, seen));
   };
   /** What the network does now: workers that answer, models that one of them hosts, and this operator's jobs. */
   const network: RequestHandler = async (_request, response) => {
@@ -312,8 +359,12 @@ export function networkRoutes(reader: Reader, pool: AskedWorkers, operator: numb
     .get("/workers/:id/observed", workerSeen)
     .get("/operators", operators)
     .get("/operators/:id", oneOperator)
+    .get("/operators/:id/observed", operatorSeen)
     .get("/network", network);
 }
+
+/** Whose jobs are meant: in the rows of a day, and in what is kept of the 30 days before. */
+type JobsOf = { ofDay: (row: DayRow) => boolean; ofPast: (past: Past) => readonly SpanRow[] | undefined };
 
 /** The time that a chart shows: 24 hours unless the request names another one. */
 function rangeOf({ query: { range = "24h" } }: Request): ObservedRange {

@@ -4,6 +4,7 @@ import {
   Observations,
   observedModels,
   observedOfModel,
+  observedOfService,
   observedOfWorker,
   pruneObservations,
   workTimes,
@@ -66,6 +67,24 @@ describe("what gateways saw of a model", () => {
     const month = await observedOfWorker(pool, first, "30d", NOW);
     expect(month).toHaveLength(30);
     expect(month.at(-1)).toMatchObject({ from: "2026-06-10T00:00:00.000Z", requests: 3 });
+  });
+
+  it("is summed over all models that a worker served, as clients met them", async () => {
+    await seen(NOW - HOUR_MS, (all) => {
+      all.add(MODEL, ANY_WORKER, { requests: 3, failures: 1, looks: 4, up: 3 });
+      all.add(MODEL, first, { requests: 9, looks: 4, up: 4 });
+      all.add(7, ANY_WORKER, { requests: 1, looks: 4, up: 4 });
+    });
+    await seen(NOW, (all) => {
+      all.add(MODEL, ANY_WORKER, { looks: 4, up: 4 });
+      // Its worker has gone.
+      all.add(7, ANY_WORKER, { looks: 4 });
+      all.add(8, ANY_WORKER, { looks: 4 });
+    });
+    const spans = await observedOfService(pool, "24h", NOW);
+    expect(spans.at(-2)).toMatchObject({ requests: 4, failures: 1, uptime: 7 / 8 });
+    expect(spans.at(-1)).toMatchObject({ requests: 0, uptime: 0.5 });
+    expect(spans.at(-3)).toMatchObject({ uptime: null });
   });
 
   it("is kept when it could not be stored, and stored once", async () => {

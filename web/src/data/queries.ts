@@ -25,6 +25,7 @@ import type {
   Network,
   Operator,
   OperatorGas,
+  OperatorSpan,
   Owed,
   OwnWebhook,
   Range,
@@ -191,6 +192,15 @@ export const operatorQuery = (id: string) =>
         `/operators/${encodeURIComponent(id)}`,
       ),
     refetchInterval: 15_000,
+  });
+
+export const operatorSeenQuery = (id: string, range: Range) =>
+  queryOptions({
+    queryKey: ["operators", id, "observed", range],
+    queryFn: () =>
+      call<{ spans: OperatorSpan[] }>("GET", `/operators/${encodeURIComponent(id)}/observed?range=${range}`),
+    refetchInterval: 30_000,
+    placeholderData: keepPreviousData,
   });
 
 export const operatorGasQuery = (id: string) =>

@@ -15,8 +15,9 @@ import { EndedDisputes } from "./dispute/ended.tsx";
 import { OperatorState } from "./workers.tsx";
 
 const Margin = lazy(() => import("./operator/margin.tsx"));
+const OverTime = lazy(() => import("./operator/over-time.tsx"));
 
-/** An operator: what it is and may do, what backs its faults and what was ruled against it, what it earns, its newest charged jobs and its history. */
+/** An operator: its jobs over time, what it is and may do, what backs its faults and what was ruled against it, what it earns, its newest charged jobs and its history. */
 export function OperatorPage() {
   const { id = "" } = useParams();
   const operator = useQuery(operatorQuery(id));
@@ -44,6 +45,9 @@ export function OperatorPage() {
                 </Fact>
               </dl>
             </Card>
+            <Suspense fallback={<Skeleton rows={2} height={220} />}>
+              <OverTime id={id} />
+            </Suspense>
             <About />
             <Backing operator={data} />
             <Suspense fallback={<Skeleton rows={2} height={160} />}>

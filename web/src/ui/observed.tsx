@@ -1,10 +1,10 @@
-/** Charts of what this service's gateways saw of a model or a worker. */
+/** Charts of a model, a worker or an operator over time: what this service's gateways saw of it, and what the chain has. */
 import type { UseQueryResult } from "@tanstack/react-query";
 import type { ComponentProps } from "react";
-import type { ObservedSpan, Range } from "../../contract.ts";
+import type { Observed, Range } from "../../contract.ts";
 import { Chart } from "./chart.tsx";
 import { Segments } from "./controls.tsx";
-import { count, milliseconds, percent, tokensPerSecond, units } from "./format.ts";
+import { count, credits, milliseconds, percent, tokensPerSecond, units } from "./format.ts";
 import { Loaded } from "./loaded.tsx";
 import { Card } from "./page.tsx";
 import { useChoice } from "./use-choice.ts";
@@ -24,6 +24,8 @@ export const MEASURES = {
   speed: { label: "Tokens a second", kind: "lines", says: tokensPerSecond, tick: count },
   uptime: { label: "Uptime", kind: "lines", says: percent, top: 1 },
   requests: { label: "Requests", kind: "bars", says: count },
+  jobs: { label: "Jobs by how they ended", kind: "bars", says: count },
+  charged: { label: "Charged", kind: "bars", says: credits, tick: count },
   earned: {
     label: "Earned",
     kind: "bars",
@@ -33,27 +35,31 @@ export const MEASURES = {
 } as const satisfies Record<string, Omit<ChartProps, "series">>;
 
 /** The layers of `MEASURES.requests`. */
-export const requestsOf = (spans: readonly ObservedSpan[]): ChartProps["series"] => [
+export const requestsOf = (spans: readonly Observed[]): ChartProps["series"] => [
   { name: "Answered", values: spans.map((one) => one.requests - one.failures) },
   { name: "Failed", colour: "bad", values: spans.map((one) => one.failures) },
 ];
 
 type ObservedProps<Seen> = {
+  title?: string;
+  /** Where the charts have their numbers from, if the title does not say it. */
+  hint?: string;
   seen: UseQueryResult<Seen>;
   range: Range;
   choose: (range: string) => void;
   charts: (seen: Seen) => ChartProps[];
 };
 
-export function ObservedCard<Seen extends { spans: readonly ObservedSpan[] }>(props: ObservedProps<Seen>) {
-  const { seen, range, choose, charts } = props;
+export function ObservedCard<Seen extends { spans: readonly { from: string }[] }>(props: ObservedProps<Seen>) {
+  const { title = "As this service saw it", hint, seen, range, choose, charts } = props;
   const options = Object.entries(RANGES);
   return (
     <Card
-      title="As this service saw it"
+      title={title}
       aside={<Segments legend="Time" name="range" options={options} value={range} choose={choose} />}
       className={seen.isPlaceholderData ? "stale" : ""}
     >
+      {hint === undefined ? null : <p className="hint">{hint}</p>}
       <Loaded query={seen} rows={2} height={220}>
         {(data) => (
           <div className="charts">

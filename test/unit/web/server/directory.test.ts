@@ -78,6 +78,7 @@ it.each([
   "workers/9",
   "models/no-such-model/observed",
   "workers/9/observed",
+  "operators/9/observed",
   "workers/0x1",
   "operators/1%20OR%201",
   "operators/x/gas",
@@ -189,7 +190,7 @@ it("shows what a worker earned ever and in seven days, and what the treasury owe
   const earned = { worker: signer(1), over: true };
   const { reply } = await ask("workers/1", {
     index_workers: [worker(1), worker(2)],
-    index_earned_by_worker: [
+    index_jobs_by_span: [
       { ...earned, span: 0, units: 1_000 },
       { ...earned, span: (today - 6) * 4, units: 200 },
       { ...earned, span: today * 4, units: 30 },
@@ -280,4 +281,41 @@ it("shows how the disputes of an operator's jobs ended, and which it lost", asyn
     failed_24h: 1,
     fee_units_24h: 20_000,
   });
+});
+
+it("charts the jobs of every operator, and what gateways saw for the service's own alone", async () => {
+  const now = Date.now() / 1_000;
+  const jobs = { model: 1, worker: null, jobs: 9, settled: 5, failed: 3, refunded: 1, open: 1, credits: 50, units: 0 };
+  const spans = [Math.floor(now / 86_400) * 4, Math.floor(now / 86_400) * 4 - 8];
+  const rows = {
+    index_operators: [operator, { ...operator, number: 2 }],
+    index_network_day: [1, 2, 2].map((number) => ({ ...jobs, operator: number, bucket: Math.floor(now / 600) })),
+    index_jobs_by_span: spans.map((span) => ({ ...jobs, operator: 2, span, over: false })),
+    "observed-service": [{ ...SUMS, start: Math.floor(now / 3_600) * 3_600 }],
+  };
+  const chart = async (path: string) => {
+    const { reply, asked } = await ask(`operators/${path}`, rows);
+    return { spans: ((await reply.json()) as { spans: object[] }).spans, asked };
+  };
+  const own = await chart("1/observed");
+  expect(own.spans).toHaveLength(24);
+  expect(own.spans.at(-1)).toMatchObject({ charged: 5, failed: 2, refunded: 1, credits: 50, observed: SEEN });
+  const other = await chart("2/observed");
+  expect(other.spans.at(-1)).toMatchObject({ charged: 10, failed: 4, refunded: 2, credits: 100, observed: null });
+  expect(other.asked).not.toContain("observed-service");
+  const month = await chart("2/observed?range=30d");
+  expect(month.spans).toHaveLength(30);
+  expect(month.spans.slice(-3)).toMatchObject([{ charged: 5 }, { charged: 0 }, { charged: 5, credits: 50 }]);
+});
+
+it("reads an operator's page once for all who look at it in a second", async () => {
+  const asked: string[] = [];
+  const url = await serveWebApi((statement) => {
+    asked.push(statement);
+    return statement === "index_operators" ? [operator] : [];
+  });
+  const pages = await Promise.all(Array.from({ length: 20 }, () => fetch(`${url}/operators/1`)));
+  expect(new Set(pages.map(({ status }) => status))).toEqual(new Set([200]));
+  for (const statement of ["index_disputes_lost_by", "index_jobs_of_operator"])
+    expect(asked.filter((one) => one === statement).length).toBeLessThanOrEqual(2);
 });

@@ -3,10 +3,11 @@ import { expect, it } from "vitest";
 import { sharedRead } from "../../../../api/db/pool.ts";
 import {
   type DayRow,
-  earnedIn,
-  earnedInDay,
-  earningsByWorker,
+  jobsBySpan,
   networkDay,
+  type SpanRow,
+  totalInDay,
+  totalInSpans,
 } from "../../../../web/server/network-day.ts";
 
 const HOUR = 3_600;
@@ -23,6 +24,7 @@ const jobAt = (time: number, ends: "settled" | "failed" | "open" = "settled"): D
   jobs: 1,
   settled: Number(ends === "settled"),
   failed: Number(ends === "failed"),
+  refunded: 0,
   open: Number(ends === "open"),
   credits: ends === "settled" ? 2 : 0,
   units: 0,
@@ -121,9 +123,12 @@ const SPAN = DAY / 4;
 /** A day's beginning, Unix seconds. */
 const TODAY = 20_000 * DAY;
 
-/** An index of settled and open jobs of worker `w`: when each was locked, and what it earned. */
+/** When it was locked, and what worker `w` earned with it; without an end: null. */
+type PaidJob = { at: number; units: number | null } & Partial<Pick<SpanRow, "operator" | "worker">>;
+
+/** An index of such jobs, which operator 1 locked. A job that earned nothing has failed. */
 function paidWorld() {
-  const state = { now: TODAY + HOUR, jobs: [] as { at: number; units: number | null }[], since: [] as number[] };
+  const state = { now: TODAY + HOUR, jobs: [] as PaidJob[], since: [] as number[] };
   const query = async ({ name, values }: { name: string; values: number[] }) => {
     if (name === "index_head") return { rows: [{ blockTime: state.now }] };
     const open = state.jobs.filter(({ units }) => units === null).map(({ at }) => at);
@@ -132,15 +137,24 @@ function paidWorld() {
     state.since.push(from);
     const found = state.jobs.filter(({ at, units }) => units !== null && at >= from);
     const spanOf = (at: number) => (Math.floor(at / SPAN) < first ? 0 : Math.floor(at / SPAN));
-    return { rows: found.map(({ at, units }) => ({ worker: "w", span: spanOf(at), over: at < until, units })) };
+    const rows = found.map(({ at, units, operator = 1, worker = "w" }) => {
+      const settled = Number(units !== 0);
+      const ends = { jobs: 1, settled, failed: 1 - settled, refunded: 0, credits: 2 * settled };
+      return { operator, worker, span: spanOf(at), over: at < until, ...ends, units };
+    });
+    return { rows };
   };
-  const read = earningsByWorker({ query } as never, () => state.now * 1000);
-  const later = async (seconds: number) => {
+  const read = jobsBySpan({ query } as never, () => state.now * 1000);
+  const past = async (seconds: number) => {
     state.now += seconds;
-    return (await read()).get("w");
+    return await read();
   };
-  return { state, later };
+  const later = async (seconds: number) => (await past(seconds)).workers.get("w");
+  return { state, past, later };
 }
+
+const earnedIn = (earned: { rows: readonly SpanRow[] } | undefined, time: { from: number; seconds: number }) =>
+  totalInSpans(earned?.rows ?? [], time).units;
 
 it("adds what a worker earns to what it earned, and reads old jobs once", async () => {
   const { state, later } = paidWorld();
@@ -190,9 +204,29 @@ it("keeps what was earned by six hours of 30 days, older pay only in the sum", a
   expect(earnedIn(next, { from: first, seconds: DAY })).toBe(0);
 });
 
-it("sums a worker's pay of some ten minutes of the last day", () => {
-  const row = { operator: 1, model: 1, worker: "w", jobs: 1, settled: 1, failed: 0, open: 0, credits: 1 };
+it("sums the jobs of some ten minutes of the last day", () => {
+  const row = { operator: 1, model: 1, worker: "w", jobs: 1, settled: 1, failed: 0, refunded: 0, open: 0, credits: 1 };
   const rows = [5, 6, 11, 12].map((bucket, n) => ({ ...row, bucket, units: 10 ** n }));
-  const hour = { from: 3_600, seconds: 3_600 };
-  expect(earnedInDay([...rows, { ...row, worker: "x", bucket: 6, units: 5 }], "w", hour)).toBe(110);
+  expect(totalInDay(rows, { from: 3_600, seconds: 3_600 })).toMatchObject({ jobs: 2, credits: 2, units: 110 });
+});
+
+it("counts each operator's jobs by six hours, whoever answered, also those that failed", async () => {
+  const { state, past } = paidWorld();
+  state.jobs = [
+    { at: TODAY - 40 * DAY, units: 5 },
+    { at: TODAY - DAY, units: 7 },
+    { at: TODAY - DAY, units: 9, worker: "x" },
+    { at: TODAY - DAY + HOUR, units: 0, worker: null },
+    { at: TODAY - DAY, units: 11, operator: 2 },
+    { at: TODAY, units: null },
+  ];
+  const day = { from: TODAY - DAY, seconds: DAY };
+  const of = async (operator: number, seconds: number) =>
+    totalInSpans((await past(seconds)).operators.get(operator) ?? [], day);
+  const expected = { jobs: 3, settled: 2, failed: 1, refunded: 0, credits: 4, units: 16 };
+  expect(await of(1, 60)).toEqual(expected);
+  expect(await of(2, 60)).toMatchObject({ jobs: 1, units: 11 });
+  // What is over was read once, and is counted once.
+  expect(await of(1, 60)).toEqual(expected);
+  expect(state.since).toEqual([0, TODAY, TODAY]);
 });
