@@ -1,6 +1,7 @@
 import type { Hex, PublicClient } from "viem";
 import { generatePrivateKey } from "viem/accounts";
 import type { ChainJob } from "../../../api/chain/job-sightings.ts";
+import type { IndexedJob } from "../../../api/db/index-rows.ts";
 import type { Reader } from "../../../api/db/pool.ts";
 import { EarlierAnswers } from "../../../api/jobs/earlier-answers.ts";
 import { RunningJob } from "../../../api/jobs/job.ts";
@@ -38,6 +39,37 @@ export type SigningWorker = ReturnType<typeof signingWorker>;
 export const spending = (known: { free: number } | null) => ({
   terms: () => ({ frozen: false, dailyLimit: null, operator: 1, authorized: false, spentToday: 0, spentDay: 0 }),
   known: () => known && { ...known, escrowed: 0 },
+});
+
+/** A locked job as the index has it. */
+export const indexedJob = (more: Partial<IndexedJob> = {}): IndexedJob => ({
+  id: newJobId(),
+  wallet: ESCROW,
+  model: MODEL.id,
+  tier: MODEL.tier,
+  status: "pending",
+  operator: 1,
+  creditsCharged: 0,
+  creditsCompensated: 0,
+  compensationPaid: 0,
+  compensationOwed: 0,
+  worker: null,
+  createdAt: 1,
+  answeredAt: null,
+  completedAt: null,
+  escrowTx: "0x10",
+  proofTx: null,
+  settlementTx: null,
+  disputedAt: null,
+  disputeTx: null,
+  equivocated: false,
+  settlementBlock: null,
+  proofHash: null,
+  promptTokens: null,
+  completionTokens: null,
+  billedTokens: null,
+  failureReason: null,
+  ...more,
 });
 
 /** A database that answers every statement with these rows. */

@@ -1,9 +1,9 @@
 /** A compensation that the treasury cannot pay at once is said as what it is: to readers of the job, and to webhooks. */
 import { describe, expect, it } from "vitest";
-import type { IndexedJob } from "../../../../api/db/index-rows.ts";
 import { jobObject } from "../../../../api/jobs/job-reader.ts";
 import { newJobId, toApiJobId } from "../../../../protocol/job-id.ts";
 import { eventBody } from "../../../../webhooks/events.ts";
+import { indexedJob } from "../../support/jobs.ts";
 
 const id = newJobId();
 const escrow = `0x${"e5".repeat(20)}`;
@@ -11,15 +11,7 @@ const hash = `0x${"ab".repeat(32)}` as const;
 
 describe("a job", () => {
   const shown = (compensationPaid: number, compensationOwed: number) => {
-    const row = {
-      id,
-      status: "settled",
-      model: "m",
-      tier: "lite",
-      createdAt: 1,
-      compensationPaid,
-      compensationOwed,
-    } as unknown as IndexedJob;
+    const row = indexedJob({ id, status: "settled", compensationPaid, compensationOwed });
     return jobObject({ row, stored: null }, escrow)?.compensation;
   };
 
