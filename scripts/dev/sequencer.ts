@@ -105,6 +105,11 @@ export class Sequencer {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
+  /** Breaks all promises that stand now. */
+  async breakPromises(): Promise<void> {
+    for (const one of this.#promised()) await this.#vanish(one);
+  }
+
   async close(): Promise<void> {
     await this.#ticks.stop();
     this.#server.close();
@@ -149,9 +154,12 @@ export class Sequencer {
   async #letVanish(one: Open): Promise<void> {
     if (one.vanishesIn === null) return;
     one.vanishesIn -= 1;
-    if (one.vanishesIn > 0) return;
-    await this.#result("anvil_dropTransaction", [one.hash]);
-    this.#open.delete(one.hash);
+    if (one.vanishesIn === 0) await this.#vanish(one);
+  }
+
+  async #vanish({ hash }: Open): Promise<void> {
+    await this.#result("anvil_dropTransaction", [hash]);
+    this.#open.delete(hash);
     this.counts.broken += 1;
   }
 
