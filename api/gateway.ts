@@ -3,7 +3,7 @@ import type pg from "pg";
 import type { Logger } from "pino";
 import type { Hex } from "viem";
 import { Cipher } from "../shared/cipher.ts";
-import { eraseOldSecrets, pruneLog } from "../webhooks/delivery-log.ts";
+import { eraseAnswers, eraseOldSecrets, pruneLog } from "../webhooks/delivery-log.ts";
 import { WebhookService, webhookSettings } from "../webhooks/service.ts";
 import { Keys } from "./account/keys.ts";
 import type { Base } from "./base.ts";
@@ -87,6 +87,7 @@ export async function startGateway(
       "requests whose clients hung up": () => jobs.abandoned.prune(),
       "observations of models and workers": () => pruneObservations(pool),
       "deliveries of webhooks": () => pruneLog(pool, config.WEBHOOK_LOG_DAYS),
+      "answers of webhooks' receivers": () => eraseAnswers(pool),
       "replaced secrets of webhooks": () => eraseOldSecrets(pool),
     },
     logger,

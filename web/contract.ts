@@ -488,14 +488,14 @@ export type Attempt = {
   status: number | null;
   /** Value of `Service-Signature`; null of an attempt whose result is not known, or of an earlier version. */
   signature: string | null;
-  /** `name: value`, a line each. */
+  /** `name: value`, a line each. Null where the answer is not kept any more, as its body. */
   response_headers: string | null;
   response: string | null;
   error: string | null;
 };
 
-/** `attempt_log`: the newest attempts, the oldest of them first. `has_more`: there are older ones. */
-export type DeliveryDetail = Delivery & { url: string; body: string; attempt_log: Attempt[]; has_more: boolean };
+/** `attempt_log`: the newest attempts, the oldest of them first. */
+export type DeliveryDetail = Delivery & { url: string; body: string; attempt_log: Attempt[] };
 
 /** A dispute in a list. Its page is addressed by its job: a job has one, and after an equivocation a second one in its place. */
 export type ListedDispute = {

@@ -17,14 +17,14 @@ export type Outcome = {
   status: number | null;
   /** Value of `Service-Signature` that was sent. */
   signature: string;
-  /** The first bytes of the answer's headers, a line each, and of its body, as text that PostgreSQL can hold. */
+  /** The beginnings of the answer's headers, a line each, and of its body, as `textOf` makes them. */
   responseHeaders: string | null;
   response: string | null;
   error: string | null;
 };
 
-const RESPONSE_BYTES = 1_024;
-const HEADER_BYTES = 1_024;
+/** Kept of an answer's headers and of its body. */
+const KEPT_BYTES = 1_024;
 /** An answer is its status; its body gets this long to come. */
 const BODY_MS = 2_000;
 const TIMED_OUT = new Error("the endpoint did not answer in time");
@@ -73,16 +73,22 @@ export async function attempt(message: Message, http: GuardedClient, stop: Abort
 /** Names and values in turn, as Node has them. */
 function headerLines(raw: readonly string[]): string {
   const lines = raw.flatMap((name, nth) => (nth % 2 === 0 ? `${name}: ${raw[nth + 1]}` : []));
-  return Buffer.from(lines.join("\n")).subarray(0, HEADER_BYTES).toString("utf8");
+  return textOf(Buffer.from(lines.join("\n")));
 }
 
 /** The beginning of a body. A short one is read to its end, so that its connection can be used again. */
 async function firstBytes(body: AsyncIterable<Buffer> & { destroy(): unknown }): Promise<string> {
   // The status has decided already: of a body that we cut, what came is shown.
   const timer = setTimeout(() => body.destroy(), BODY_MS);
-  const bytes = await readStart(body, RESPONSE_BYTES);
+  const bytes = await readStart(body, KEPT_BYTES);
   clearTimeout(timer);
-  return bytes.toString("utf8").replaceAll("\0", "\ufffd");
+  return textOf(bytes);
+}
+
+/** The first bytes as text that PostgreSQL can hold. What is no text becomes three bytes each, which count. */
+function textOf(bytes: Buffer): string {
+  const text = bytes.subarray(0, KEPT_BYTES).toString("utf8").replaceAll("\0", "\ufffd");
+  return Buffer.from(text).subarray(0, KEPT_BYTES).toString("utf8");
 }
 
 const CLOSED = new Set(["ECONNRESET", "EPIPE"]);

@@ -362,8 +362,8 @@ async function recordResults(
   });
 }
 
-/** Attempts of one delivery that its log keeps: the newest. A receiver fills each with some kilobytes, and a replay costs its wallet nothing. */
-const ATTEMPTS_KEPT = 40;
+/** Attempts of one delivery that its log keeps: the newest. A replay costs its wallet nothing. */
+const ATTEMPTS_KEPT = 20;
 
 // A delivery may have been replayed, taken over after its lease, skipped or deleted meanwhile. It then gets the log
 // line only, except for a success. An attempt from before a replay decides nothing.

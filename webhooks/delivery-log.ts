@@ -25,21 +25,6 @@ export const deliveriesQuerySchema = z.object({
 });
 type DeliveriesQuery = z.output<typeof deliveriesQuerySchema>;
 
-/** Query of one delivery. */
-export const attemptsQuerySchema = z.object({
-  /** Only attempts older than this one: the first number of the page before. */
-  before: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(2 ** 31 - 1)
-    .optional(),
-});
-type AttemptsQuery = z.output<typeof attemptsQuerySchema>;
-
-/** Attempts that one answer shows. */
-const ATTEMPTS_SHOWN = 20;
-
 /** Body of a replay: by when the events happened (block time), `from` inclusive, `to` exclusive; all without them. */
 export const replayRangeSchema = z.object({
   from: z.iso.datetime({ offset: true }).optional(),
@@ -113,11 +98,8 @@ export async function listDeliveries(
   return { data: rows.slice(0, query.limit).map(deliveryObject), has_more: rows.length > query.limit };
 }
 
-/**
- * One delivery with the body that is sent and a page of its attempts: the newest, oldest first. `has_more`: ask again with `before` = the first
- * number. The log keeps the newest forty attempts. @throws ApiError `webhook_not_found`
- */
-export async function getDelivery(context: WebhookContext, wallet: string, id: string, { before }: AttemptsQuery = {}) {
+/** One delivery with the body that is sent and the attempts that the log keeps, oldest first. @throws ApiError `webhook_not_found` */
+export async function getDelivery(context: WebhookContext, wallet: string, id: string) {
   const { pool } = context;
   const { rows } = await pool.query(`${SELECT} WHERE d.id = $1 AND w.wallet = $2`, [
     deliveryNumber(id),
@@ -127,18 +109,14 @@ export async function getDelivery(context: WebhookContext, wallet: string, id: s
   if (row === undefined) throw unknownDelivery(id);
   const attempts = await pool.query(
     `SELECT number, started_at, duration_ms, status, signature, response_headers, response, error FROM webhook_attempt
-     WHERE delivery_id = $1 AND ($2::int IS NULL OR number < $2) ORDER BY number DESC LIMIT $3`,
-    [row.id, before ?? null, ATTEMPTS_SHOWN + 1],
+     WHERE delivery_id = $1 ORDER BY number`,
+    [row.id],
   );
   return {
     ...deliveryObject(row),
     url: readUrl(context, row.webhook_id, row.url),
     body: row.body,
-    attempt_log: attempts.rows
-      .slice(0, ATTEMPTS_SHOWN)
-      .reverse()
-      .map((one) => ({ ...one, started_at: one.started_at.toISOString() })),
-    has_more: attempts.rows.length > ATTEMPTS_SHOWN,
+    attempt_log: attempts.rows.map((one) => ({ ...one, started_at: one.started_at.toISOString() })),
   };
 }
 
@@ -158,7 +136,7 @@ const SEND_AGAIN = "status = 'pending', next_attempt_at = now(), first_attempt =
 
 /**
  * Sends one delivery again, whether it was delivered or failed; one that waits for its next attempt is sent at once.
- * @throws ApiError `webhook_not_found`; `conflict` while the webhook is failed: enable it first.
+ * @throws ApiError `webhook_not_found`; `conflict` for a test, and while the webhook is failed: enable it first.
  */
 export async function replayDelivery(
   context: WebhookContext,
@@ -168,11 +146,12 @@ export async function replayDelivery(
   const id = deliveryNumber(deliveryId);
   await transaction(context.pool, async (client) => {
     const { rows } = await client.query(
-      `SELECT w.id, w.status FROM webhook w JOIN webhook_delivery d ON d.webhook_id = w.id
+      `SELECT w.id, w.status, d.is_test FROM webhook w JOIN webhook_delivery d ON d.webhook_id = w.id
        WHERE d.id = $1 AND w.wallet = $2 FOR UPDATE OF w`,
       [id, wallet.toLowerCase()],
     );
     if (rows[0] === undefined) throw unknownDelivery(deliveryId);
+    if (rows[0].is_test) throw new ApiError("conflict", "A test is sent once: send another one.");
     demandActive(rows[0]);
     await client.query(`UPDATE webhook_delivery SET ${SEND_AGAIN} WHERE id = $1`, [id]);
   });
@@ -307,6 +286,26 @@ export async function pruneLog(pool: pg.Pool, days: number): Promise<void> {
   ]) {
     while ((await pool.query(batch, [days])).rowCount === PRUNE_BATCH);
   }
+}
+
+/**
+ * Of how many attempts the log has what the receiver answered, which can be 2 kB each: of the newest of each webhook, and of those of all webhooks
+ * together. Wallets are free, and one that has credits has many deliveries to replay. Status, time and error of an attempt stay.
+ */
+const ANSWERS_KEPT = { webhook: 100, all: 100_000 };
+
+/** Erases what receivers answered beyond that. Where there are many webhooks, each has the same share of all. */
+export async function eraseAnswers(pool: pg.Pool, { webhook, all } = ANSWERS_KEPT): Promise<void> {
+  await pool.query(
+    `WITH answered AS (
+       SELECT a.delivery_id, a.number, row_number() OVER (PARTITION BY d.webhook_id ORDER BY a.started_at DESC) AS nth
+       FROM webhook_attempt a JOIN webhook_delivery d ON d.id = a.delivery_id WHERE a.response IS NOT NULL
+     ),
+     share AS (SELECT LEAST($1, $2 / GREATEST(1, count(*))) AS most FROM answered WHERE nth = 1)
+     UPDATE webhook_attempt a SET response_headers = NULL, response = NULL FROM answered, share
+     WHERE a.delivery_id = answered.delivery_id AND a.number = answered.number AND answered.nth > share.most`,
+    [webhook, all],
+  );
 }
 
 /** Erases secrets that were replaced, once their time is over. */

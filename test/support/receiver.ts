@@ -16,7 +16,7 @@ export type Received = {
 export type Behaviour = (response: ServerResponse, nth: number, received: Received) => void;
 
 export const answer =
-  (status: number, body = ""): Behaviour =>
+  (status: number, body: string | Buffer = ""): Behaviour =>
   (response) =>
     void response.writeHead(status).end(body);
 

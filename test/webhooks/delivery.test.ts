@@ -6,6 +6,7 @@ import { freePort } from "../../scripts/dev/ports.ts";
 import {
   type DeliveryObject,
   deliveriesQuerySchema,
+  eraseAnswers,
   getDelivery,
   listDeliveries,
   replayDeliveries,
@@ -184,6 +185,7 @@ it("an attempt that failed is told of in the log as it was", async () => {
       "answered 400",
     ],
     ["nul", receiver.url("/nul", answer(400, "a\0b")), 400, "answered 400"],
+    ["binary", receiver.url("/binary", answer(400, Buffer.alloc(2_000, 0xff))), 400, "answered 400"],
   ];
   const webhooks = await Promise.all(cases.map(([, url]) => client.webhook(url, ["credit.topup"])));
   await client.deposit(100);
@@ -210,13 +212,14 @@ it("an attempt that failed is told of in the log as it was", async () => {
     if (name === "long") expect(Buffer.byteLength(String(attempt_log[0]?.response_headers))).toBeLessThanOrEqual(1_026);
     if (name === "long") expect(attempt_log[0]?.response).toBe("x".repeat(1_024));
     if (name === "nul") expect(attempt_log[0]?.response).toBe("a\ufffdb");
+    if (name === "binary") expect(Buffer.byteLength(String(attempt_log[0]?.response))).toBeLessThanOrEqual(1_026);
     await client.api.request("DELETE", `/v1/webhooks/${webhook.id}`);
   }
   expect(receiver.to("/target")).toEqual([]);
   resetting.server.close();
 });
 
-it("replays keep a delivery's log at forty attempts, read in pages", async () => {
+it("replays keep a delivery's log at twenty attempts", async () => {
   const webhook = await client.webhook(receiver.url("/replayed", answer(200, "\u0001".repeat(2_000))), [
     "credit.topup",
   ]);
@@ -231,16 +234,46 @@ it("replays keep a delivery's log at forty attempts, read in pages", async () =>
   await pool.query("UPDATE webhook_delivery SET attempt = 500 WHERE webhook_id = $1", [webhook.id]);
   await replayDelivery(context, wallet, delivery.id);
   await only(webhook, ({ attempts, status }) => attempts === 501 && status === "delivered");
-  const numbers: number[] = [];
-  for (let before: number | undefined; ; ) {
-    const page = await getDelivery(context, wallet, delivery.id, before === undefined ? {} : { before });
-    expect(page.attempt_log.length).toBe(20);
-    numbers.unshift(...page.attempt_log.map(({ number }) => number));
-    before = numbers[0];
-    if (!page.has_more) break;
-  }
-  expect(numbers).toEqual(Array.from({ length: 40 }, (_, n) => 462 + n));
+  const { attempt_log } = await detail(delivery);
+  expect(attempt_log.map(({ number }) => number)).toEqual(Array.from({ length: 20 }, (_, n) => 482 + n));
   await client.api.request("DELETE", `/v1/webhooks/${webhook.id}`);
+});
+
+it("keeps what receivers answered of the newest attempts, by webhook and in all", async () => {
+  const webhooks = await Promise.all(
+    ["/one", "/two", "/three"].map((path) => client.webhook(receiver.url(path, answer(200)), ["credit.topup"])),
+  );
+  await client.deposit(100);
+  // The newest attempt of each is that of ten that began last.
+  const deliveries: DeliveryObject[] = [];
+  for (const webhook of webhooks) {
+    const delivery = await only(webhook, ({ status }) => status === "delivered");
+    deliveries.push(delivery);
+    await pool.query(
+      `INSERT INTO webhook_attempt (delivery_id, number, started_at, duration_ms, status, response, response_headers)
+       SELECT $1, n, now() + n * interval '1 second', 1, 200, 'ok', 'a: b' FROM generate_series(2, 10) n`,
+      [Number(delivery.id.slice("dlv_".length))],
+    );
+  }
+  const kept = async () => {
+    const logs = await Promise.all(deliveries.map(detail));
+    return logs.map(({ attempt_log }) => {
+      expect(attempt_log.map(({ number, status }) => [number, status])).toEqual(
+        Array.from({ length: 10 }, (_, n) => [n + 1, 200]),
+      );
+      return attempt_log.filter(({ response, response_headers }) => response !== null && response_headers !== null);
+    });
+  };
+  const numbers = async () => (await kept()).map((log) => log.map(({ number }) => number));
+  await eraseAnswers(pool, { webhook: 6, all: 1_000_000 });
+  expect(await numbers()).toEqual(Array.from({ length: 3 }, () => [5, 6, 7, 8, 9, 10]));
+  const { rows } = await pool.query<{ webhooks: number }>(
+    `SELECT count(DISTINCT webhook_id)::int AS webhooks FROM webhook_attempt a JOIN webhook_delivery d ON d.id = a.delivery_id
+     WHERE response IS NOT NULL`,
+  );
+  await eraseAnswers(pool, { webhook: 6, all: 2 * (rows[0]?.webhooks ?? 0) + 1 });
+  expect(await numbers()).toEqual(Array.from({ length: 3 }, () => [9, 10]));
+  for (const { id } of webhooks) await client.api.request("DELETE", `/v1/webhooks/${id}`);
 });
 
 it("a range that is due already is not written again by a repeated replay", async () => {

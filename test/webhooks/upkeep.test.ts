@@ -104,10 +104,13 @@ describe("a test", () => {
   it("is attempted once, and its failure fails nothing", async () => {
     const webhook = await hook("/broken", answer(500));
     await test(webhook);
-    expect(await newest(webhook, ({ status }) => status === "failed")).toMatchObject({ attempts: 1, last_status: 500 });
+    const failed = await newest(webhook, ({ status }) => status === "failed");
+    expect(failed).toMatchObject({ attempts: 1, last_status: 500 });
     const { body } = await client.api.get("/v1/webhooks");
     expect(body.data.find(({ id }: WebhookObject) => id === webhook.id).status).toBe("active");
     expect((await owner.post(`/webhooks/${webhook.id}/replay`, {})).body).toEqual({ replayed: 0, has_more: false });
+    const replayed = await owner.post(`/deliveries/${failed.id}/replay`);
+    expect(replayed).toMatchObject({ status: 409, body: { error: { code: "conflict" } } });
   });
 
   it("reaches a failed webhook, so that its owner can try it before enabling", async () => {
@@ -213,7 +216,7 @@ describe("what is sent on demand", () => {
     const { body } = await someone.post(`/webhooks/${webhook.id}/test`);
     const replies: Answer[] = [];
     for (let n = 0; n < 25; n++) replies.push(await someone.post(`/deliveries/${body.id}/replay`));
-    expect(replies.filter(({ status }) => status === 202)).toHaveLength(19);
+    expect(replies.filter(({ status }) => status === 409)).toHaveLength(19);
     expect(replies.at(-1)).toMatchObject({
       status: 429,
       body: { error: { code: "rate_limited", details: { retry_after: 60 } } },

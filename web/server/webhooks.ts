@@ -7,7 +7,6 @@ import { takeBody } from "../../api/routes/json-body.ts";
 import { inTurns } from "../../api/routes/read-turns.ts";
 import { clientOf, validate } from "../../api/routes/request.ts";
 import {
-  attemptsQuerySchema,
   deliveriesQuerySchema,
   getDelivery,
   listDeliveries,
@@ -92,7 +91,7 @@ const sendPace = (): RequestHandler =>
  * - `PATCH /webhooks/{id}` `{url?, events?}`, `POST /webhooks/{id}/enable`
  * - `POST /webhooks/{id}/secret` `{secret?, overlap_hours}` → the webhook with the secret, once; `DELETE /webhooks/{id}/old-secret`
  * - `POST /webhooks/{id}/test` → 202 `{id}` of the delivery
- * - `GET /webhooks/{id}/deliveries`, `GET /deliveries/{id}?before=` with a page of its attempts
+ * - `GET /webhooks/{id}/deliveries`, `GET /deliveries/{id}` with its attempts
  * - `POST /webhooks/{id}/replay` (a time range, or all), `POST /deliveries/{id}/replay`
  */
 export function deliveryRoutes(context: WebhookContext): Router {
@@ -156,7 +155,7 @@ export function deliveryRoutes(context: WebhookContext): Router {
     .get(
       "/deliveries/:id",
       turns,
-      answer(200, (wallet, id, { query }) => getDelivery(context, wallet, id, validate(attemptsQuerySchema, query))),
+      answer(200, (wallet, id) => getDelivery(context, wallet, id)),
     )
     .post(
       "/deliveries/:id/replay",

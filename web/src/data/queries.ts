@@ -290,10 +290,10 @@ export const deliveriesQuery = (webhookId: string, filter: { status?: string; be
   });
 
 /** `before`: only attempts before this number. */
-export const deliveryQuery = (id: string, before?: number) =>
+export const deliveryQuery = (id: string) =>
   queryOptions({
-    queryKey: ["own", "delivery", id, before],
-    queryFn: () => call<DeliveryDetail>("GET", `/deliveries/${id}${queryString({ before: before?.toString() })}`),
+    queryKey: ["own", "delivery", id],
+    queryFn: () => call<DeliveryDetail>("GET", `/deliveries/${id}`),
     // One that is being sent ends within ten seconds.
     refetchInterval: ({ state }) => (state.data?.status === "pending" ? 1_000 : LIVE_MS),
   });

@@ -16,6 +16,8 @@ import { curlOf } from "./resend.ts";
 
 const TONES = { pending: "wait", delivered: "good", failed: "bad", skipped: "mild" } as const;
 const STATES = Object.keys(TONES) as DeliveryState[];
+/** It is sent once: another test says more than a replay. */
+const TEST_EVENT = "webhook.test";
 
 /** What was sent to a webhook, newest first; each entry opens to its attempts and its body. */
 export function DeliveryLog({ webhook }: { webhook: Webhook }) {
@@ -89,14 +91,16 @@ function Entry({ delivery, canReplay }: { delivery: Delivery; canReplay: boolean
           <Button aria-expanded={open} onClick={() => setOpen(!open)}>
             {open ? "Hide" : "Details"}
           </Button>
-          <Button
-            busy={replay.isPending}
-            disabled={!canReplay}
-            onClick={() => replay.mutate()}
-            title={canReplay ? undefined : "Enable the webhook first"}
-          >
-            Replay
-          </Button>
+          {delivery.event === TEST_EVENT ? null : (
+            <Button
+              busy={replay.isPending}
+              disabled={!canReplay}
+              onClick={() => replay.mutate()}
+              title={canReplay ? undefined : "Enable the webhook first"}
+            >
+              Replay
+            </Button>
+          )}
         </div>
       </div>
       {replay.error ? <Failure message={errorMessageOf(replay.error)} /> : null}
@@ -114,13 +118,11 @@ function story({ occurred_at, attempts, last_status, last_error, next_attempt_at
   return parts.join(" · ");
 }
 
-/** `before`: the first attempt of the page that was shown, for the page before it. */
 function Details({ id }: { id: string }) {
-  const [before, setBefore] = useState<number>();
-  const detail = useQuery(deliveryQuery(id, before));
+  const detail = useQuery(deliveryQuery(id));
   return (
     <Loaded query={detail} rows={3}>
-      {({ url, attempt_log, body, has_more }) => (
+      {({ url, attempt_log, body }) => (
         <>
           {attempt_log.map((attempt, nth) => (
             <details key={attempt.number} className="attempt" open={nth === attempt_log.length - 1}>
@@ -137,16 +139,6 @@ function Details({ id }: { id: string }) {
               )}
             </details>
           ))}
-          {has_more || before !== undefined ? (
-            <nav className="actions" aria-label="Attempts">
-              <Button disabled={before === undefined} onClick={() => setBefore(undefined)}>
-                Newest attempts
-              </Button>
-              <Button disabled={!has_more} onClick={() => setBefore(attempt_log[0]?.number)}>
-                Earlier attempts
-              </Button>
-            </nav>
-          ) : null}
           <h3>Body</h3>
           <Code text={pretty(body)} what="body" />
           <details className="attempt">
