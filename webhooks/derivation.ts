@@ -178,10 +178,14 @@ const CANDIDATES = `
     e.position, e.block_number AS "blockNumber", e.block_time AS "blockTime", e.tx_hash AS "txHash"
   FROM ${view("protocol_event")} e
   JOIN (VALUES ${SOURCE_ROWS.join(", ")}) source (number, event, kind, everyone) ON source.kind = e.kind
-  -- By the wallet's index; all webhooks are looked through for the few events that go to everyone.
+  -- By the wallet's index; all webhooks are looked through for the few events that go to everyone. A wallet without credits can have but one, and
+  -- keeps those that it made before it withdrew: they get its own events, for which it paid.
   CROSS JOIN LATERAL (
     SELECT * FROM webhook WHERE NOT source.everyone AND webhook.wallet = e.wallet
-    UNION ALL SELECT * FROM webhook WHERE source.everyone
+    UNION ALL SELECT * FROM webhook WHERE source.everyone AND (
+      NOT EXISTS (SELECT FROM webhook older WHERE older.wallet = webhook.wallet
+        AND (older.created_at, older.id) < (webhook.created_at, webhook.id))
+      OR EXISTS (SELECT FROM ${view("account")} a WHERE a.wallet = webhook.wallet AND a.free + a.escrowed > 0))
   ) w
   LEFT JOIN wallet_setting s ON s.wallet = e.wallet
   CROSS JOIN LATERAL (SELECT CASE WHEN s.wallet IS NULL THEN ${DEFAULT_LOW_CREDIT_THRESHOLD}

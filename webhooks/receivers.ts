@@ -29,7 +29,7 @@ export type WebhookContext = {
   policy: EndpointPolicy;
   head: ChainHead;
   logger: Logger;
-  /** How many webhooks wallets without credits have; null while the index cannot tell. */
+  /** How many wallets without credits have a webhook; null while the index cannot tell. */
   unpaid: () => Promise<number | null>;
   /** Something is due: the dispatcher looks at once instead of at its next round. */
   wake: () => void;
@@ -40,7 +40,7 @@ const WEBHOOKS_PER_WALLET = 20;
 const WEBHOOKS_WITHOUT_CREDITS = 1;
 /**
  * Of all such wallets together. Each webhook is looked at for an event that goes to everyone, and can have deliveries that wait, which every round of
- * the dispatcher passes.
+ * the dispatcher passes. Those that a wallet made before it withdrew its credits do not count: they get no such events.
  */
 const ALL_WITHOUT_CREDITS = 10_000;
 const SECRET_LENGTH = { min: 16, max: 256 };
@@ -204,9 +204,9 @@ async function demandFewUnpaid({ unpaid }: WebhookContext): Promise<void> {
   throw new ApiError("conflict", "Wallets without credits have as many webhooks as there may be; buy credits first.");
 }
 
-/** Reads how many webhooks wallets without credits have. Rejects with IndexUnavailable. */
+/** Reads how many wallets without credits have a webhook. Rejects with IndexUnavailable. */
 export async function countUnpaidWebhooks(reader: Reader): Promise<number> {
-  const text = `SELECT count(*)::int AS count FROM webhook
+  const text = `SELECT count(DISTINCT wallet)::int AS count FROM webhook
     WHERE NOT EXISTS (SELECT FROM ${view("account")} a WHERE a.wallet = webhook.wallet AND a.free + a.escrowed > 0)`;
   return (await read<{ count: number }>(reader, "unpaid_webhooks", text, []))[0]?.count ?? 0;
 }

@@ -1,6 +1,7 @@
 /** Which events the chain makes, whatever becomes of blocks, index and gateways. Real chain, index, database and HTTP. */
 import { pino } from "pino";
 import type { Address } from "viem";
+import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openDatabase } from "../../api/db/pool.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
@@ -279,4 +280,23 @@ it("a pass reads only the webhooks of wallets that its rows concern", async () =
     await pool.end();
     await webhooks.sql("DELETE FROM webhook WHERE wallet LIKE '0xcrowd%'");
   }
+});
+
+it("tells a wallet without credits what goes to everyone at its oldest webhook alone", async () => {
+  const free = privateKeyToAccount(generatePrivateKey()).address;
+  const webhook = (wallet: Address, path: string) =>
+    webhooks.webhook(wallet, receiver.url(path), ["worker.registered"]);
+  await protocol.deposit(100);
+  await quiet();
+  await webhook(free, "/free/1");
+  for (const path of ["/free/2", "/free/3"]) {
+    // As of a wallet that had credits then, and withdrew them.
+    const { id } = await webhook(client, path);
+    await webhooks.sql("UPDATE webhook SET wallet = $2 WHERE id = $1", [id, free.toLowerCase()]);
+  }
+  for (const path of ["/paying/1", "/paying/2"]) await webhook(client, path);
+  await protocol.register([5], privateKeyToAccount(generatePrivateKey()));
+  await quiet();
+  const told = ["/free/1", "/free/2", "/free/3", "/paying/1", "/paying/2"].filter((path) => ids(path).length > 0);
+  expect(told).toEqual(["/free/1", "/paying/1", "/paying/2"]);
 });

@@ -96,21 +96,21 @@ export class World {
     await this.send(this.client, this.call("InferenceEscrow", "deposit", credits, 1));
   }
 
-  /** Enrolls the worker with the minimum stake. */
-  async register(models: number[]): Promise<void> {
+  /** Enrolls the worker, or another one, with the minimum stake. */
+  async register(models: number[], worker = this.worker): Promise<void> {
     const { WorkerRegistry } = this.deployment.contracts;
     const stake = 1_000_000_000n;
     const owner = this.workerOwner.address;
     await this.send(this.owner, this.call("ServiceToken", "transfer", owner, 10n * stake * 10n ** 12n));
     await this.send(this.workerOwner, this.call("ServiceToken", "approve", WorkerRegistry, 10n * stake * 10n ** 12n));
     const domain = registryDomain(this.deployment.chainId, WorkerRegistry);
-    const enrollment = await this.worker.signTypedData({
+    const enrollment = await worker.signTypedData({
       domain,
       types: enrollmentTypes,
       primaryType: "Enrollment",
       message: { owner },
     });
-    const args = [this.worker.address, owner, "https://worker.example", models, stake, compactSignature(enrollment)];
+    const args = [worker.address, owner, "https://worker.example", models, stake, compactSignature(enrollment)];
     await this.send(this.workerOwner, this.call("WorkerRegistry", "register", ...args));
   }
 
