@@ -9,7 +9,7 @@ const LOOK_MS = 5_000;
 type Standing = { inOffice: boolean; stopped: boolean };
 
 /** `removed`: called once, when the key is found to be removed. From then on no job is taken until the process is started anew. */
-type Parts = { rpc: Rpc; escrow: Address; signer: Address; logger: Logger; removed: () => void };
+type Parts = { rpc: Pick<Rpc, "client">; escrow: Address; signer: Address; logger: Logger; removed: () => void };
 
 /** The operator that this gateway's key signs for. Wallets choose it, and its jobs can be ended by each of its signers. */
 export class Operator {
@@ -78,5 +78,5 @@ export class Operator {
   }
 }
 
-const signerOf = (rpc: Rpc, escrow: Address, signer: Address) =>
+const signerOf = (rpc: Parts["rpc"], escrow: Address, signer: Address) =>
   rpc.client.readContract({ address: escrow, abi: inferenceEscrowAbi, functionName: "signerOf", args: [signer] });

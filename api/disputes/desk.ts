@@ -8,7 +8,6 @@ import type { AnsweredRequest, DisputeRequest, DisputeStore } from "../db/disput
 import type { IndexedJob } from "../db/index-reads.ts";
 import type { StoredJob } from "../db/jobs.ts";
 import { ApiError } from "../errors.ts";
-import type { Metrics } from "../observe/metrics.ts";
 import { Decider, type Decision, type DecisionContext, REFUSALS, type Refusal, type RefusalMessage } from "./decide.ts";
 
 /** After the wait for the settlement, a client waits this much longer for the dispute's transaction. */
@@ -24,8 +23,8 @@ const NOTED_MS = 5_000;
 const HASH_OF_NOTHING = answerHash("");
 
 export type DisputeContext = DecisionContext & {
-  disputes: DisputeStore;
-  metrics: Metrics;
+  disputes: Pick<DisputeStore, "answer" | "claimFrom" | "find" | "othersUnanswered" | "record" | "unanswered">;
+  metrics: { disputes: { inc: (labels: { outcome: string }) => void } };
   /** Without its signer to itself (`held`), this process's requests may be another's by now. */
   signer: Pick<SignerLock, "held" | "left">;
 };

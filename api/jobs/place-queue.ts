@@ -7,7 +7,6 @@ import type { Balances } from "../chain/balances.ts";
 import type { Model } from "../chain/directory.ts";
 import type { Pipeline } from "../chain/pipeline.ts";
 import { type ApiError, unavailable } from "../errors.ts";
-import type { Metrics } from "../observe/metrics.ts";
 import type { Demand, Place, WorkerPool } from "../workers/worker-pool.ts";
 import { insufficientCredits, noPlace, noWorkers } from "./refusals.ts";
 import { QueuePace, TurnQueue } from "./turn-queue.ts";
@@ -30,7 +29,10 @@ type Parts = {
   workers: Pick<WorkerPool, "capable" | "places" | "keep" | "onFreed" | "requestEnded">;
   balances: Pick<Balances, "hold" | "known">;
   pipeline: Pick<Pipeline, "congested">;
-  metrics: Pick<Metrics, "queueSeconds" | "queueRefusals">;
+  metrics: {
+    queueSeconds: { observe: (labels: { model: string }, seconds: number) => void };
+    queueRefusals: { inc: (labels: { model: string; reason: "full" | "late" | "left" }) => void };
+  };
 };
 
 /** Demands for which one look at a queue found no place: others like them need not be tried. */

@@ -27,7 +27,7 @@ export type CheckedParts = {
 
 type WorkerParts = { directory: Pick<Directory, "models">; workers: Pick<WorkerPool, "hosts"> };
 
-type HealthParts = CheckedParts &
+export type HealthParts = CheckedParts &
   WorkerParts & {
     config: Pick<Config, "BURST_PER_SECOND" | "METRICS_TOKEN">;
     pool: Reader;

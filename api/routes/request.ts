@@ -155,11 +155,13 @@ export const ownerOf = (request: Request): string => request.client?.wallet ?? a
 
 // ---------------------------------------------------------------- the key
 
+type KnownBalances = Pick<Balances, "bounded" | "known">;
+
 /**
  * `Authorization: Bearer <API_KEY>` on every request below it (specification, "Authentication"). The key is looked up each
  * time, so that a revocation holds for the very next request on every gateway.
  */
-export function authenticate(keys: Keys, balances: Balances): RequestHandler {
+export function authenticate(keys: Pick<Keys, "owner">, balances: KnownBalances): RequestHandler {
   return async (request, response, next) => {
     const header = request.headers.authorization;
     if (header === undefined || header.trim() === "") {
@@ -195,7 +197,7 @@ const BALANCE_WAIT_MS = 500;
  * The balance, or nothing while the chain cannot be read or is read for too many headers: the routes that need the balance read it, and say so where
  * they cannot.
  */
-async function remaining(balances: Balances, wallet: string): Promise<number | undefined> {
+async function remaining(balances: KnownBalances, wallet: string): Promise<number | undefined> {
   try {
     const balance = await Promise.race([balances.bounded(wallet), sleep(BALANCE_WAIT_MS).then(() => undefined)]);
     return (balance ?? balances.known(wallet))?.free;

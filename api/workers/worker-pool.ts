@@ -28,16 +28,16 @@ type PoolSettings = {
   misconductRestMs: number;
 };
 
-type Parts = {
-  directory: Directory;
-  client: WorkerClient;
-  exposure: ExposureLimit;
+export type PoolParts = {
+  directory: Pick<Directory, "model" | "models" | "workers" | "workersOf">;
+  client: Pick<WorkerClient, "probe">;
+  exposure: Pick<ExposureLimit, "charged" | "keep" | "largest" | "left" | "offered" | "over" | "room">;
   /** Sends the gateway's test prompt to the worker's model; resolves with its text. Rejects with WorkerFailure, or with a timeout. */
   testPrompt: (worker: RegisteredWorker, model: string) => Promise<string>;
-  incidents: IncidentStore;
+  incidents: Pick<IncidentStore, "record">;
   /** What is charted of models and workers. */
   observations: Observations;
-  metrics: Metrics;
+  metrics: Pick<Metrics, "firstTokenSeconds" | "workerFailures">;
   logger: Logger;
 };
 
@@ -86,7 +86,7 @@ const SPARE_SHARE = 1 / 8;
  * and only a failed test takes it away, until a later test succeeds.
  */
 export class WorkerPool {
-  readonly #parts: Parts;
+  readonly #parts: PoolParts;
   readonly #settings: PoolSettings;
   readonly #health = new Map<string, WorkerHealth>();
   readonly #firstTokens = new Map<number, number[]>();
@@ -99,7 +99,7 @@ export class WorkerPool {
   /** Called when a place may have become free. */
   #freed = (): void => {};
 
-  constructor(parts: Parts, settings: PoolSettings) {
+  constructor(parts: PoolParts, settings: PoolSettings) {
     this.#parts = parts;
     this.#settings = settings;
     this.#tests = new ModelTests({

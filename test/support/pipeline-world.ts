@@ -74,6 +74,16 @@ export class World {
     await this.stack?.remove();
   }
 
+  /** A call that viem's client has no name for. */
+  rpc<Result>(method: string, ...params: unknown[]): Promise<Result> {
+    return this.node.request<{ Method: string; Parameters: unknown[]; ReturnType: Result }>({ method, params });
+  }
+
+  /** The last `depth` blocks are mined anew, with these signed transactions, each at its place among them. */
+  async reorganise(depth: number, transactions: [raw: Hex, at: number][] = []): Promise<void> {
+    await this.rpc("anvil_reorg", depth, transactions);
+  }
+
   /** Mines a block of this base fee, wei per gas. */
   async raiseBaseFee(baseFeePerGas: bigint): Promise<void> {
     await this.node.setNextBlockBaseFeePerGas({ baseFeePerGas });

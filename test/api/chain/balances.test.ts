@@ -231,7 +231,7 @@ describe("a settlement", () => {
     const isRead = Promise.withResolvers<void>();
     const reopen = world.store.reopen.bind(world.store);
     vi.spyOn(world.store, "reopen").mockImplementationOnce((jobIds) => isRead.promise.then(() => reopen(jobIds)));
-    await world.node.request({ method: "anvil_reorg" as never, params: [1, []] as never });
+    await world.reorganise(1);
     expect(await onChain()).toEqual(balance(-LOCKED, LOCKED));
     const seen = [(await balances.read(owner.address)).free];
     isRead.resolve();

@@ -232,8 +232,9 @@ describe("a node that allows less gas", () => {
       };
       const found = await eventually(smaller, (row) => row !== undefined);
       clearInterval(mining);
-      const depth = Number(await world.node.getBlockNumber()) - Number(found?.mined_block) + 1;
-      await world.node.request({ method: "anvil_reorg" as never, params: [depth, [[found?.raw, 0]]] as never });
+      if (found === undefined) throw new Error("no smaller variant was mined");
+      const depth = Number(await world.node.getBlockNumber()) - Number(found.mined_block) + 1;
+      await world.reorganise(depth, [[found.raw, 0]]);
       // A quick chain calls the place of the smaller variant final before anybody has noticed that it is not there any more.
       if (blocks > 0) await world.node.mine({ blocks });
       mining = setInterval(() => void world.node.mine({ blocks: 1 }).catch(() => {}), BLOCK_MS);

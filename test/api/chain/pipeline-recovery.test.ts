@@ -161,7 +161,7 @@ describe("a reorganisation", () => {
     const before = await pipeline.submit(operation).mined;
     if (before.status !== "mined") throw new Error("not locked");
     world.takenBack = [];
-    await world.node.request({ method: "anvil_reorg" as never, params: [1, []] as never });
+    await world.reorganise(1);
     await vi.waitFor(
       async () => {
         const receipt = await world.node.getTransactionReceipt({ hash: before.hash });
@@ -182,7 +182,7 @@ describe("a reorganisation", () => {
     const before = await placeOf(world, hash);
     expect(await row()).toMatchObject(before);
     world.takenBack = [];
-    await world.node.request({ method: "anvil_reorg" as never, params: [1, []] as never });
+    await world.reorganise(1);
     await vi.waitFor(() => expect(world.takenBack).toEqual([settlement.jobId]), { timeout: 60_000, interval: 50 });
     const again = async () => expect(await row()).toMatchObject({ state: "settled", settlementTx: hash });
     await vi.waitFor(again, { timeout: 60_000, interval: 50 });
@@ -204,7 +204,7 @@ describe("a reorganisation", () => {
     const second = await world.start();
     world.takenBack = [];
     await world.node.setAutomine(false);
-    await world.node.request({ method: "anvil_reorg" as never, params: [1, []] as never });
+    await world.reorganise(1);
     await vi.waitFor(() => expect(world.takenBack).toEqual([settlement.jobId]), { timeout: 60_000, interval: 50 });
     expect(await world.store.find(settlement.jobId)).toMatchObject({ state: "settling", settlementTx: null });
     await world.node.setAutomine(true);
@@ -224,7 +224,7 @@ describe("a reorganisation", () => {
     const hash = await endWithout(first, lock(first.head));
     const second = await world.startOnly();
     await world.untilPending(1);
-    await world.node.request({ method: "anvil_reorg" as never, params: [1, []] as never });
+    await world.reorganise(1);
     await world.node.setAutomine(true);
     await second.recovered;
     for (const each of [before.hash, hash]) {
@@ -237,10 +237,10 @@ describe("a reorganisation that has mined the transaction elsewhere already", ()
   const moved = async (hash: Hex) => {
     const [{ number: from }, raw] = await Promise.all([
       world.node.getBlock(),
-      world.node.request({ method: "eth_getRawTransactionByHash" as never, params: [hash] as never }),
+      world.rpc<Hex>("eth_getRawTransactionByHash", hash),
     ]);
     // The block, mined anew without it; the next one has it.
-    await world.node.request({ method: "anvil_reorg" as never, params: [2, [[raw, 1]]] as never });
+    await world.reorganise(2, [[raw, 1]]);
     const receipt = await world.node.getTransactionReceipt({ hash });
     expect(receipt.blockNumber).toBe(from);
     return receipt;
@@ -286,8 +286,7 @@ describe("a reorganisation that has mined the transaction elsewhere already", ()
 
 describe("a nonce used by a foreign transaction that a reorganisation takes back", () => {
   const blockOf = async (hash: Hex) => (await world.node.getTransactionReceipt({ hash })).blockNumber;
-  const reorganise = (depth: number) =>
-    world.node.request({ method: "anvil_reorg" as never, params: [depth, []] as never });
+  const reorganise = (depth: number) => world.reorganise(depth);
 
   it("before it is given up: the same bytes are sent again", async () => {
     const { pipeline, head } = await world.start();
@@ -331,9 +330,9 @@ describe("a nonce used by a foreign transaction that a reorganisation takes back
       "SELECT raw FROM chain_transaction_variant WHERE hash = ANY($1) ORDER BY nonce",
       [[ours, hash]],
     );
-    const places = raws.rows.map(({ raw }, block) => [raw, block]);
+    const places = raws.rows.map(({ raw }, block): [Hex, number] => [raw, block]);
     const depth = Number((await world.node.getBlockNumber()) - (await blockOf(hash))) + 2;
-    await world.node.request({ method: "anvil_reorg" as never, params: [depth, places] as never });
+    await world.reorganise(depth, places);
     const rowOf = () => world.pool.query("SELECT FROM chain_transaction WHERE mined_hash = $1", [ours]);
     await vi.waitFor(async () => expect((await rowOf()).rowCount).toBe(1), { timeout: 60_000, interval: 100 });
     expect((await pipeline.submit(lock(head)).mined).status).toBe("mined");

@@ -164,8 +164,8 @@ it("a receipt of a block that a reorganisation removed is not believed for ever"
   world.takenBack = [];
   const { blockNumber } = await world.node.getTransactionReceipt({ hash });
   const depth = Number((await world.node.getBlockNumber()) - blockNumber) + 1;
-  const raw = await world.node.request({ method: "eth_getRawTransactionByHash" as never, params: [hash] as never });
-  await world.node.request({ method: "anvil_reorg" as never, params: [depth + 1, [[raw, 0]]] as never });
+  const raw = await world.rpc<Hex>("eth_getRawTransactionByHash", hash);
+  await world.reorganise(depth + 1, [[raw, 0]]);
   mining = mineBlocks();
   await eventually(
     async () => takenBack().length,

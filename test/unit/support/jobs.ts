@@ -3,6 +3,7 @@ import { generatePrivateKey } from "viem/accounts";
 import type { ChainJob } from "../../../api/chain/job-sightings.ts";
 import type { IndexedJob } from "../../../api/db/index-rows.ts";
 import type { Reader } from "../../../api/db/pool.ts";
+import type { DisputeContext } from "../../../api/disputes/desk.ts";
 import { EarlierAnswers } from "../../../api/jobs/earlier-answers.ts";
 import { RunningJob } from "../../../api/jobs/job.ts";
 import { type JobInput, Timings } from "../../../api/jobs/lock.ts";
@@ -72,8 +73,13 @@ export const indexedJob = (more: Partial<IndexedJob> = {}): IndexedJob => ({
   ...more,
 });
 
-/** A database that answers every statement with these rows. */
-export const readerOf = (rows: object[]): Reader => ({ query: async () => ({ rows }) }) as unknown as Reader;
+/** A database that answers each statement with these rows. */
+export function readerOf(answer: object[] | ((statement: { name: string; values: unknown[] }) => unknown[])): Reader {
+  const query = async (statement: { name: string; values: unknown[] }) => ({
+    rows: Array.isArray(answer) ? answer : answer(statement),
+  });
+  return { query } as unknown as Reader;
+}
 
 /** What the chat route takes of a gateway that keeps no answers and is asked everything for the first time. */
 export const chatParts = (jobs: JobParts, more: Partial<ChatDependencies> = {}): ChatDependencies => ({
@@ -129,12 +135,27 @@ export function runJob(parts: JobParts, more: Partial<JobInput> = {}): RunningJo
   });
 }
 
+/** A record of disputes that has none. */
+export const noRequests: DisputeContext["disputes"] = {
+  record: async () => null,
+  answer: async () => false,
+  find: async () => null,
+  unanswered: async () => [],
+  othersUnanswered: async () => [],
+  claimFrom: async () => 0,
+};
+
+/** A node whose contracts answer so, by the name of their function. */
+export function contractClient(answer: (functionName: string) => unknown): PublicClient {
+  const readContract = async ({ functionName }: { functionName: string }) => answer(functionName);
+  return { readContract } as unknown as PublicClient;
+}
+
 /** What a sweep over unfinished jobs sees of a chain whose contract answers so, by the function's name; without an index. */
 export function chainOf(answers: Record<string, unknown> = {}) {
-  const readContract = async ({ functionName }: { functionName: string }) => answers[functionName];
   const block = { number: 1, hash: "0x01", timestamp: 0 } as const;
   return {
-    rpc: { client: { readContract } as unknown as PublicClient },
+    rpc: { client: contractClient((name) => answers[name]) },
     registry: ESCROW,
     sightings: {
       at: async (jobId: Hex) => ({ jobId, job: answers["jobOf"] as ChainJob, block, at: Date.now(), known: 0 }),

@@ -2,9 +2,9 @@
 import { pino } from "pino";
 import { expect, it, vi } from "vitest";
 import { Operator } from "../../../../api/chain/operator.ts";
-import type { Rpc } from "../../../../api/chain/rpc.ts";
 import { admit } from "../../../../api/jobs/admission.ts";
 import { fakeGateway } from "../../../support/fake-gateway.ts";
+import { contractClient } from "../../support/jobs.ts";
 
 const keys = { escrow: `0x${"e5".repeat(20)}`, signer: `0x${"11".repeat(20)}` } as const;
 
@@ -12,11 +12,11 @@ const keys = { escrow: `0x${"e5".repeat(20)}`, signer: `0x${"11".repeat(20)}` } 
 function chain(standing: { operator: number; removedAt?: number; stopped?: bigint }) {
   const lines: string[] = [];
   const logger = pino({ level: "info" }, { write: (line: string) => void lines.push(JSON.parse(line).msg) });
-  const readContract = async ({ functionName }: { functionName: string }) =>
-    functionName === "signerOf" ? [standing.operator, standing.removedAt ?? 0] : (standing.stopped ?? 0n);
-  const rpc = { client: { readContract } } as unknown as Rpc;
+  const client = contractClient((name) =>
+    name === "signerOf" ? [standing.operator, standing.removedAt ?? 0] : (standing.stopped ?? 0n),
+  );
   const removed = vi.fn();
-  return { lines, removed, find: () => Operator.find({ rpc, ...keys, logger, removed }) };
+  return { lines, removed, find: () => Operator.find({ rpc: { client }, ...keys, logger, removed }) };
 }
 
 it("is the one that its key signs for", async () => {

@@ -3,8 +3,10 @@ import { pino } from "pino";
 import type { Hex } from "viem";
 import { expect, it } from "vitest";
 import type { Operation } from "../../../../api/chain/operations.ts";
-import { RpcError } from "../../../../api/chain/rpc.ts";
+import { type Rpc, RpcError } from "../../../../api/chain/rpc.ts";
 import { DisputeCloser } from "../../../../api/disputes/closer.ts";
+import { headAt, minedAt, submission } from "../../../support/fake-gateway.ts";
+import { contractClient, readerOf } from "../../support/jobs.ts";
 
 const USDG = 1_000_000n;
 const id = (n: number): Hex => `0x${String(n).padStart(32, "0")}`;
@@ -22,35 +24,37 @@ type Case = {
 function closerOf(state: Case) {
   const sent: string[] = [];
   const asked: unknown[][] = [];
-  const query = async ({ name, values }: { name: string; values: unknown[] }) => {
+  const index = readerOf(({ name, values }) => {
     asked.push(values);
-    return { rows: name === "index_debts" ? (state.debts ?? []) : (state.unruled ?? []).map((one) => ({ id: one })) };
-  };
-  const read = async ({ functionName }: { functionName: string }) =>
-    functionName === "balanceOf" ? (state.treasury ?? 0n) : `0x${"7".repeat(40)}`;
-  const request = async (_method: string, [{ data }]: [{ data: string }]) => {
+    return name === "index_debts" ? (state.debts ?? []) : (state.unruled ?? []).map((one) => ({ id: one }));
+  });
+  const request: Rpc["request"] = async (_method, [call]) => {
+    const { data } = call as { data: string };
     if (state.refused?.some((one) => data.includes(one.slice(2))))
       throw new RpcError("eth_call", 3, "execution reverted", null);
-    return "0x";
+    return "0x" as never;
   };
   const submit = ({ kind, jobId }: Operation) => {
     sent.push(`${kind} ${Number(jobId)}`);
-    return { signed: Promise.resolve("0x1"), mined: Promise.resolve({ status: "mined", hash: "0x1" }) };
+    return submission(minedAt(1_000, kind));
   };
   const closer = new DisputeCloser({
     jobs: {
       account: { address: `0x${"a".repeat(40)}` },
       escrow: `0x${"e".repeat(40)}`,
       operator: { id: 4 },
-      head: { block: { timestamp: 1_000 } },
+      head: headAt(() => 1_000),
       pipeline: { submit },
       logger: pino({ level: "silent" }),
     },
-    rpc: { request, client: { readContract: read } },
-    index: { query },
+    rpc: {
+      request,
+      client: contractClient((name) => (name === "balanceOf" ? (state.treasury ?? 0n) : `0x${"7".repeat(40)}`)),
+    },
+    index,
     stablecoin: `0x${"c".repeat(40)}`,
     signer: { held: state.held ?? true },
-  } as never);
+  });
   return { closer, sent, asked };
 }
 

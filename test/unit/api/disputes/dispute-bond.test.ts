@@ -4,6 +4,7 @@ import { type Address, decodeFunctionData, type Hex, zeroHash } from "viem";
 import { generatePrivateKey } from "viem/accounts";
 import { beforeEach, expect, it } from "vitest";
 import type { Operation } from "../../../../api/chain/operations.ts";
+import type { StoredJob } from "../../../../api/db/jobs.ts";
 import { Decider, type DecisionContext } from "../../../../api/disputes/decide.ts";
 import { type DisputeContext, DisputeDesk, refusalError } from "../../../../api/disputes/desk.ts";
 import { deliveryBehind } from "../../../../protocol/delivery.ts";
@@ -14,8 +15,9 @@ import { ChainStatus } from "../../../../protocol/job-status.ts";
 import { compactSignature, proofDigest } from "../../../../protocol/messages.ts";
 import { signingAccount } from "../../../../shared/secp256k1.ts";
 import { signerOf } from "../../../../verify/calls.ts";
+import { ESCROW, minedAt, reverted, storedJob, submission, TIMES } from "../../../support/fake-gateway.ts";
+import { contractClient, noRequests } from "../../support/jobs.ts";
 
-const ESCROW = `0x${"e5".repeat(20)}` as const;
 const hash = (digit: string) => `0x${digit.repeat(64)}` as const;
 const jobId = newJobId();
 const worker = signingAccount(generatePrivateKey());
@@ -46,7 +48,7 @@ type Case = {
   lost?: number[];
   time?: number;
   /** The gateway's row, at each look; the last one stays. */
-  stored?: (object | null)[];
+  stored?: (StoredJob | null)[];
   waitMs?: number;
 };
 
@@ -78,10 +80,7 @@ function contextOf({
   const submit = (operation: Operation) => {
     sent.push(operation);
     if (meanwhile !== undefined) chain["jobOf"] = { ...onChain, status: meanwhile };
-    const outcome = revert
-      ? { status: "reverted", hash: hash("e"), revert: { name: revert, args: [] } }
-      : { status: "mined", hash: hash("e") };
-    return { mined: Promise.resolve(outcome) };
+    return submission(revert ? reverted(revert) : { ...minedAt(time, operation.kind), hash: hash("e") });
   };
   const logger = pino({ level: "error" }, { write: (line: string) => void logged.push(JSON.parse(line)) });
   const rows = stored ?? [ROW];
@@ -92,25 +91,21 @@ function contextOf({
       escrow: ESCROW,
       operator: { id: 1, inOffice: true, refresh: async () => {} },
       head: { time },
-      times: { dispute: 60, completion: 120, inclusion: 30, finalization: 3_600 },
-      store: { find: async () => (rows.length > 1 ? rows.shift() : rows[0]) },
+      times: TIMES,
+      store: { find: async () => (rows.length > 1 ? rows.shift() : rows[0]) ?? null },
       rows: { written: async () => {} },
       pipeline: { submit },
       logger,
     },
-    rpc: { client: { readContract: async ({ functionName }: { functionName: string }) => chain[functionName] } },
+    rpc: { client: contractClient((name) => chain[name]) },
+    registry: ESCROW,
     indexed: async () => null,
     lost: async (_wallet: string, from: number) => lost.filter((at) => at >= from).length,
     waitMs,
-  } as unknown as DecisionContext;
+  };
 }
 
-const ROW = {
-  disputeTx: null,
-  finalTokenAt: null,
-  settlementTx: null,
-  completion: { completion, signature, finish_reason: "stop" },
-};
+const ROW = storedJob({ jobId, completion: { completion, signature, finish_reason: "stop" } });
 const request = {
   jobId,
   receivedHash: hash("b"),
@@ -231,14 +226,14 @@ function desk(
   found = { ...request, outcome: null as string | null },
 ) {
   const outcomes: string[] = [];
-  const context = {
+  const context: DisputeContext = {
     ...contextOf(one),
-    disputes: { record: async () => recorded, answer: async () => true, find: async () => found },
+    disputes: { ...noRequests, record: async () => recorded, answer: async () => true, find: async () => found },
     signer: { held: true, left: async () => [] },
-    metrics: { disputes: { inc: ({ outcome }: { outcome: string }) => outcomes.push(outcome) } },
-  } as unknown as DisputeContext;
+    metrics: { disputes: { inc: ({ outcome }: { outcome: string }) => void outcomes.push(outcome) } },
+  };
   const opened = new DisputeDesk(context);
-  const job = { jobId, wallet: worker.address, stored: ROW, row: null } as never;
+  const job = { jobId, wallet: worker.address, stored: ROW, row: null };
   return { outcomes, ask: () => opened.request(job, request.receivedHash, request.arrivedAt) };
 }
 

@@ -8,7 +8,8 @@ import { DisputeDesk } from "../../../../api/disputes/desk.ts";
 import { errorHandler } from "../../../../api/routes/errors.ts";
 import { answerHash } from "../../../../protocol/answer-hash.ts";
 import { newJobId } from "../../../../protocol/job-id.ts";
-import { fakeGateway } from "../../../support/fake-gateway.ts";
+import { ESCROW, fakeGateway, storedJob } from "../../../support/fake-gateway.ts";
+import { noRequests } from "../../support/jobs.ts";
 
 const WALLET: Address = `0x${"11".repeat(20)}`;
 
@@ -17,13 +18,18 @@ it("503, not a defect of ours", async () => {
   const { client } = connectRpc("http://127.0.0.1:1");
   const request = { jobId: newJobId(), receivedHash: answerHash(""), wallet: WALLET, arrivedAt: new Date() };
   const recorded = { ...request, gateway: jobs.account.address };
-  const context = {
-    jobs,
+  const context: DisputeContext = {
+    jobs: { ...jobs, operator: { id: 1, inOffice: true, refresh: async () => {} } },
     rpc: { client },
-    disputes: { record: async () => recorded, find: async () => ({ ...recorded, outcome: null }) },
+    disputes: { ...noRequests, record: async () => recorded, find: async () => ({ ...recorded, outcome: null }) },
     waitMs: 0,
-  } as unknown as DisputeContext;
-  const stored = {} as never;
+    registry: ESCROW,
+    indexed: async () => null,
+    lost: async () => 0,
+    metrics: { disputes: { inc: () => {} } },
+    signer: { held: true, left: async () => [] },
+  };
+  const stored = storedJob();
   const failure = await new DisputeDesk(context)
     .request({ ...request, stored, row: null }, request.receivedHash, request.arrivedAt)
     .catch((error) => error);

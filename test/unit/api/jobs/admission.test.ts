@@ -150,7 +150,7 @@ it.each<[string, unknown[], string, object?]>([
   ["Job_WrongState", [], "service_unavailable"],
 ])("says what the contract refused, as if it had been known: %s %j is %s", (name, args, code, details = {}) => {
   const context = { operator: { id: 1, mayNotLock: null } };
-  const job = { jobId: newJobId(), model: model as unknown as Model, credits: 8, authorization: null };
+  const job = { jobId: newJobId(), model, credits: 8, authorization: null };
   const error = lockError(context, job, { name, args: ["0x01", ...args] });
   expect(error.code).toBe(code);
   expect(error.details ?? {}).toMatchObject(details);

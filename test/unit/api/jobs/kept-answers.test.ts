@@ -1,8 +1,10 @@
 /** Kept answers are read at a pace: a wallet that paid for a long one once must not take the event loop from everybody else. */
+import type { Address } from "viem";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { StoredJob } from "../../../../api/db/jobs.ts";
 import { KeptAnswers } from "../../../../api/jobs/kept-answers.ts";
 import { newJobId } from "../../../../protocol/job-id.ts";
+import { storedJob } from "../../../support/fake-gateway.ts";
 
 const RATE = 1_000;
 const [A, B] = [`0x${"a".repeat(40)}`, `0x${"b".repeat(40)}`] as const;
@@ -23,14 +25,15 @@ beforeEach(() => {
 });
 afterEach(() => void vi.useRealTimers());
 
-const jobOf = (wallet: string, textBytes = 500) =>
-  ({
-    jobId: newJobId(),
-    wallet,
-    worker: wallet,
-    countedTokens: 1,
-    completion: { completion: { promptTokens: 1, textBytes }, signature: "0x", finish_reason: "stop" },
-  }) as unknown as StoredJob;
+const jobOf = (wallet: Address, textBytes = 500): StoredJob => {
+  const jobId = newJobId();
+  const counts = { promptTokens: 1, completionTokens: 1, reasoningTokens: 0, textBytes, completedAt: 0 };
+  const completion = {
+    completion: { jobId, proofHash: `0x${"00".repeat(32)}` as const, ...counts },
+    finish_reason: "stop",
+  };
+  return storedJob({ jobId, wallet, worker: wallet, countedTokens: 1, completion: { ...completion, signature: "0x" } });
+};
 
 it("one wallet's are read one after the other, as fast as their length allows; another wallet's at once", async () => {
   const read: string[] = [];

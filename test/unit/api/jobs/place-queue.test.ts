@@ -1,7 +1,9 @@
 /** Who gets a place at a worker, in which order, and what those are told who get none. */
+import type { Address } from "viem";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { PlaceQueue } from "../../../../api/jobs/place-queue.ts";
-import type { Demand, Place } from "../../../../api/workers/worker-pool.ts";
+import type { Demand } from "../../../../api/workers/worker-pool.ts";
+import { placeAt, registered } from "../../../support/fake-gateway.ts";
 
 const model = { number: 1, id: "m", tier: "lite" } as const;
 const SECONDS = 30;
@@ -28,13 +30,13 @@ beforeEach(() => {
   [free, queued, isCapable, congested, onlySpare] = [0, 0, true, false, false];
   [credits, locking, served, counted] = [new Map(), new Map(), [], []];
   const workers = {
-    capable: () => (isCapable ? [{}] : []),
+    capable: () => (isCapable ? [registered()] : []),
     places: () => ({ free, spare: Math.min(free, Math.floor(queued / 8)) }),
     requestEnded: () => counted.push("unserved"),
     keep: (_model: number, { leavesSpare }: Demand, excluded?: ReadonlySet<string>) => {
       if (free === 0 || excluded?.has(WORKER) || (onlySpare && leavesSpare)) return null;
       free -= 1;
-      return { release: () => give() } as unknown as Place;
+      return { ...placeAt(registered()), release: () => give() };
     },
     onFreed: (callBack: () => void) => {
       freed = callBack;
@@ -49,7 +51,7 @@ beforeEach(() => {
       locking.set(wallet, held + asked);
       return () => void locking.set(wallet, (locking.get(wallet) ?? 0) - asked);
     },
-    known: (wallet: string) => ({ free: credits.get(wallet) ?? 1_000 }),
+    known: (wallet: string) => ({ free: credits.get(wallet) ?? 1_000, escrowed: 0 }),
   };
   const pipeline = {
     get congested() {
@@ -60,7 +62,7 @@ beforeEach(() => {
     queueSeconds: { observe: () => counted.push("seconds") },
     queueRefusals: { inc: ({ reason }: { reason: string }) => counted.push(reason) },
   };
-  queue = new PlaceQueue({ workers, balances, pipeline, metrics } as never, { seconds: SECONDS, most: 4 });
+  queue = new PlaceQueue({ workers, balances, pipeline, metrics }, { seconds: SECONDS, most: 4 });
 });
 afterEach(() => void vi.useRealTimers());
 
@@ -74,7 +76,7 @@ const told = (promise: Promise<unknown>) => promise.catch((error: unknown) => er
 
 /** A wallet's request; `name` is noted when it is served. */
 function ask(wallet: string, name = wallet, { asked = 8, signal = new AbortController().signal } = {}) {
-  const admission = queue.enter({ wallet: wallet as never, model, credits: asked, needs: [] }, signal);
+  const admission = queue.enter({ wallet: wallet as Address, model, credits: asked, needs: [] }, signal);
   admission.then(
     () => served.push(name),
     () => {},
@@ -83,7 +85,7 @@ function ask(wallet: string, name = wallet, { asked = 8, signal = new AbortContr
 }
 /** A locked job that had to give its place back. */
 function again(name: string, { excluded = [] as string[], signal = new AbortController().signal } = {}) {
-  const wanted = { wallet: "0x" as never, model, credits: 8, needs: [] };
+  const wanted = { wallet: "0x" as const, model, credits: 8, needs: [] };
   const place = queue.again(wanted, new Set(excluded), signal);
   void place.then((one) => one !== null && served.push(name));
   return place;

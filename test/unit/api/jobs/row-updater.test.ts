@@ -10,9 +10,13 @@ import { rowsInMemory } from "../../../support/fake-gateway.ts";
 
 const [locked, settled, failed, refunded, disputed] = [newJobId(), newJobId(), newJobId(), newJobId(), newJobId()];
 const hash: Hex = `0x${"ee".repeat(32)}`;
-const event = (name: string, args: object) => [{ name, args, position: 1 }];
-const batch = {
+const event = (name: string, args: Record<string, unknown>) => [{ name, args, position: 1 }];
+const batch: MinedBatch = {
   hash,
+  blockHash: hash,
+  fee: 0n,
+  success: true,
+  failures: new Map(),
   blockNumber: 77,
   blockTime: 1_900_000_000,
   eventsByJob: new Map([
@@ -22,7 +26,7 @@ const batch = {
     [refunded, event("JobRefunded", { credits: 6 })],
     [disputed, event("JobDisputed", { credits: 5 })],
   ]),
-} as unknown as MinedBatch;
+};
 const silent = pino({ level: "silent" });
 
 it("writes each event of a mined batch as one step of its job's row", async () => {
@@ -64,7 +68,7 @@ it("a reply waits for the row of its job, a second at most", async () => {
 it("logs the job whose row could not be written", async () => {
   const lines: string[] = [];
   const logger = createLogger("info", {}, { write: (line) => void lines.push(line) });
-  const one = { ...batch, eventsByJob: new Map([[settled, event("JobSettled", { credits: 8 })]]) } as MinedBatch;
+  const one = { ...batch, eventsByJob: new Map([[settled, event("JobSettled", { credits: 8 })]]) };
   new RowUpdater(rowsInMemory(() => Promise.reject(new Error("the database is away"))).store, logger).observe(one);
   await vi.waitFor(() => expect(lines).toHaveLength(1), { timeout: 30_000 });
   expect(JSON.parse(lines[0] as string)).toMatchObject({

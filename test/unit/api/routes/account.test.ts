@@ -5,15 +5,13 @@ import { expect, it } from "vitest";
 import type { Balance } from "../../../../api/chain/balances.ts";
 import { getAccountRoute } from "../../../../api/routes/account.ts";
 import { errorHandler } from "../../../../api/routes/errors.ts";
+import { readerOf } from "../../support/jobs.ts";
 import { serve } from "../../support/serve.ts";
 
 /** The account where the chain is read so, and the index has these free credits; null: it does not know the wallet. */
 async function account(bounded: () => Promise<Balance | null>, indexed: number | null) {
-  const rows = indexed === null ? [] : [{ free: indexed, lastTopupAt: null }];
-  const handlers = getAccountRoute.handlers({
-    pool: { query: async () => ({ rows }) },
-    balances: { bounded },
-  } as never);
+  const pool = readerOf(indexed === null ? [] : [{ free: indexed, lastTopupAt: null }]);
+  const handlers = getAccountRoute.handlers({ pool, balances: { bounded } });
   const app = express()
     .use((request, _response, next) => {
       request.client = { wallet: `0x${"11".repeat(20)}`, keyCreatedAt: new Date(0) } as never;

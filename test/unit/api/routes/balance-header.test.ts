@@ -1,7 +1,7 @@
 /** The header `x-service-credits-remaining` as authentication sets it, and what the chain is asked for it. */
 import type { Request, Response } from "express";
+import type { Hex } from "viem";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import type { Keys } from "../../../../api/account/keys.ts";
 import type { Balances } from "../../../../api/chain/balances.ts";
 import { authenticate } from "../../../../api/routes/request.ts";
 import { ScriptedNode } from "../chain/balances/scripted-node.ts";
@@ -16,7 +16,7 @@ beforeEach(async () => {
 });
 afterEach(() => void vi.useRealTimers());
 
-const walletOf = (number: number) => `0x${number.toString(16).padStart(40, "0")}`;
+const walletOf = (number: number): Hex => `0x${number.toString(16).padStart(40, "0")}`;
 
 /** The header's value on an answer to the wallet of the number, whose key is its address. */
 async function creditsOf(number: number): Promise<string | undefined> {
@@ -24,7 +24,7 @@ async function creditsOf(number: number): Promise<string | undefined> {
   const headers = new Map<string, string>();
   const request = { headers: { authorization: `Bearer ${walletOf(number)}` } } as Request;
   const response = { setHeader: (name: string, value: string) => void headers.set(name, value) } as unknown as Response;
-  await authenticate(keys as unknown as Keys, balances)(request, response, () => {});
+  await authenticate(keys, balances)(request, response, () => {});
   return headers.get("x-service-credits-remaining");
 }
 

@@ -1,42 +1,36 @@
 /** `GET /v1/jobs/{job_id}/output`: nobody pays for a failed job, because its client cannot have the answer. */
 import { expect, it } from "vitest";
-import type { JobStore } from "../../../../api/db/jobs.ts";
-import type { JobReader } from "../../../../api/jobs/job-reader.ts";
+import type { StoredJob } from "../../../../api/db/jobs.ts";
+import { type JobObject, jobObject } from "../../../../api/jobs/job-reader.ts";
 import { KeptAnswers } from "../../../../api/jobs/kept-answers.ts";
 import { getJobOutputRoute } from "../../../../api/routes/jobs.ts";
-import { newJobId, toApiJobId } from "../../../../protocol/job-id.ts";
-import type { Cipher } from "../../../../shared/cipher.ts";
+import { newJobId } from "../../../../protocol/job-id.ts";
+import { ESCROW, storedJob } from "../../../support/fake-gateway.ts";
 import { signingWorker } from "../../support/jobs.ts";
 
 const worker = signingWorker();
 const TEXT = "The whole answer.";
 
 /** What a client gets for a job in that state, which has a stored answer. */
-async function ask(status: string, handOut?: boolean, hasAnswer = true): Promise<unknown[]> {
+async function ask(state: StoredJob["state"], handOut = true, hasAnswer = true): Promise<unknown[]> {
   const jobId = newJobId();
   // Its gateway was killed between the answer's write and the settlement's: the next one returned the credits.
-  const completion = await worker.complete(jobId, TEXT, { completedAt: 1 });
-  const stored = {
-    jobId,
-    worker: worker.signer,
-    completion: hasAnswer ? completion : null,
-    countedTokens: 4,
-    failure: "the gateway ended",
-  };
-  const onChain = { escrow_tx: "0x1", settlement_tx: null };
-  const job = { id: toApiJobId(jobId), status, worker_address: worker.signer, on_chain: onChain };
-  const jobReader = { get: async () => ({ job, stored, row: null }) } as unknown as JobReader;
-  const store = { output: async () => Buffer.from("sealed"), handOut: async () => handOut } as unknown as JobStore;
-  const cipher = { decrypt: () => TEXT } as unknown as Cipher;
+  const completion = hasAnswer ? await worker.complete(jobId, TEXT, { completedAt: 1 }) : null;
+  const failure = "the gateway ended";
+  const stored = storedJob({ jobId, state, worker: worker.signer, completion, countedTokens: 4, failure });
+  const job = jobObject({ row: null, stored }, ESCROW) as JobObject;
+  const jobReader = { get: async () => ({ id: jobId, job, stored, row: null }), list: () => expect.unreachable() };
+  const store = { output: async () => Buffer.from("sealed"), handOut: async () => handOut };
+  const kept = new KeptAnswers(store, { decrypt: () => TEXT });
   const sent: unknown[] = [];
   const response = { setHeader: () => {}, json: (body: unknown) => void sent.push(body), status: () => response };
   const request = { params: { job_id: job.id }, client: { wallet: worker.signer } };
-  const [handle] = getJobOutputRoute.handlers({ jobReader, store, kept: new KeptAnswers(store, cipher) });
+  const [handle] = getJobOutputRoute.handlers({ jobReader, store, kept });
   await handle?.(request as never, response as never, () => {});
   return sent;
 }
 
-it.each(["failed", "refunded"])("of a job that was %s without a charge there is none", async (status) => {
+it.each(["failed", "refunded"] as const)("of a job that was %s without a charge there is none", async (status) => {
   await expect(ask(status)).rejects.toMatchObject({ code: "output_not_found" });
 });
 

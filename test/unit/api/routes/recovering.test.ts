@@ -1,35 +1,44 @@
 /** A gateway on a slow chain answers while it takes up what an earlier process left, and takes no jobs before it has. */
 import express from "express";
 import { pino } from "pino";
+import type { Hex } from "viem";
 import { afterEach, expect, it, vi } from "vitest";
 import { ApiError } from "../../../../api/errors.ts";
-import type { Gateway } from "../../../../api/gateway.ts";
+import { Metrics } from "../../../../api/observe/metrics.ts";
 import { errorHandler } from "../../../../api/routes/errors.ts";
-import { healthRoutes } from "../../../../api/routes/health.ts";
-import { fakeGateway } from "../../../support/fake-gateway.ts";
-import { ask } from "../../support/jobs.ts";
+import { type HealthParts, healthRoutes } from "../../../../api/routes/health.ts";
+import { fakeGateway, MODEL, registered } from "../../../support/fake-gateway.ts";
+import { ask, readerOf } from "../../support/jobs.ts";
 import { serve } from "../../support/serve.ts";
 
 let queries = 0;
 
 afterEach(() => void vi.useRealTimers());
 
-async function health(path: string, recovered: boolean, alive: string[] = ["0x01"], others = {}): Promise<Response> {
-  const gateway = {
-    config: { BURST_PER_SECOND: 5 },
-    directory: { models: () => [{ number: 1 }, { number: 2 }] },
-    workers: { hosts: () => alive.map((signer) => ({ signer })) },
-    metrics: { registry: {} },
-    pool: { query: async () => void queries++ },
+async function health(
+  path: string,
+  recovered: boolean,
+  alive: Hex[] = ["0x01"],
+  others: Partial<HealthParts> = {},
+): Promise<Response> {
+  const gateway: HealthParts = {
+    config: { BURST_PER_SECOND: 5, METRICS_TOKEN: undefined },
+    directory: { models: () => [MODEL, { ...MODEL, number: 2 }] },
+    workers: { hosts: () => alive.map((signer) => registered({ signer })) },
+    metrics: new Metrics(),
+    pool: readerOf(() => {
+      queries++;
+      return [];
+    }),
     head: { silentMs: 0 },
     signerLock: { held: true },
     pipeline: { congested: false, unminedMs: 0 },
-    phase: { recovered, accepting: true, stopping: false },
+    phase: { recovered, accepting: true },
     ...others,
   };
   const url = await serve(
     express()
-      .use(healthRoutes(gateway as unknown as Gateway))
+      .use(healthRoutes(gateway))
       .use(errorHandler("https://docs.test", pino({ level: "silent" }))),
   );
   return fetch(`${url}${path}`);
@@ -45,8 +54,8 @@ it("it is alive, and not ready", async () => {
 
 it("says at once that it stops, however slow the database is", async () => {
   const stopping = {
-    phase: { recovered: true, accepting: false, stopping: false },
-    pool: { query: () => new Promise(() => {}) },
+    phase: { recovered: true, accepting: false },
+    pool: { query: () => new Promise<never>(() => {}) },
   };
   const reply = await (await health("/readyz", true, [], stopping)).json();
   expect(reply).toMatchObject({ status: "not ready", checks: { accepting: false } });

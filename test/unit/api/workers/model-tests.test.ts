@@ -1,14 +1,12 @@
 /** Failed and empty answers: a client can bring them about, so they say nothing of their worker. The gateway tests the worker's model itself. */
-import { pino } from "pino";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import type { RegisteredWorker } from "../../../../api/chain/directory.ts";
-import { Observations } from "../../../../api/db/observations.ts";
 import { type DispatchEvents, WorkerFailure } from "../../../../api/workers/worker-client.ts";
 import { WorkerHealth } from "../../../../api/workers/worker-health.ts";
-import { WorkerPool } from "../../../../api/workers/worker-pool.ts";
+import type { WorkerPool } from "../../../../api/workers/worker-pool.ts";
 import type { Dispatch } from "../../../../protocol/dispatch.ts";
 import { fakeGateway, registered } from "../../../support/fake-gateway.ts";
 import { runJob, signingWorker } from "../../support/jobs.ts";
+import { directoryOf, workerPool } from "../../support/worker-pool.ts";
 
 const signing = signingWorker();
 const worker = registered({ signer: signing.signer, models: new Set([1, 2]) });
@@ -28,19 +26,15 @@ beforeEach(async () => {
   vi.useFakeTimers();
   [reported, tests] = [[], []];
   says = async () => "One, two";
-  const parts = {
-    directory: { workers: () => [worker], workersOf: () => [worker] },
-    client: { probe: async () => ({ status: "ok", worker: worker.signer, capacity: 4 }) },
-    testPrompt: (_worker: RegisteredWorker, id: string) => {
+  pool = workerPool({
+    directory: directoryOf(() => [worker]),
+    client: { probe: async () => ({ status: "ok", worker: worker.signer, capacity: 4, demo: false }) },
+    testPrompt: (_worker, id) => {
       tests.push(id);
       return says();
     },
-    incidents: { record: (_worker: string, code: string) => void reported.push(code) },
-    observations: new Observations(),
-    metrics: { workerFailures: { inc() {} } },
-    logger: pino({ level: "silent" }),
-  };
-  pool = new WorkerPool(parts as never, { startWithinMs: 5_000, misconductRestMs: 1_000 });
+    incidents: { record: (_worker, code) => void reported.push(code) },
+  });
   await pool.start();
 });
 afterEach(() => {

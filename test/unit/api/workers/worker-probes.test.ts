@@ -1,19 +1,15 @@
 import { pino } from "pino";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { RegisteredWorker } from "../../../../api/chain/directory.ts";
-import { Observations } from "../../../../api/db/observations.ts";
-import { WorkerPool } from "../../../../api/workers/worker-pool.ts";
-import type { Ability } from "../../../../protocol/dispatch.ts";
+import type { WorkerPool } from "../../../../api/workers/worker-pool.ts";
+import type { Ability, ProbedHealth } from "../../../../protocol/dispatch.ts";
+import { MODEL, registered } from "../../../support/fake-gateway.ts";
+import { directoryOf, workerPool } from "../../support/worker-pool.ts";
 
-const worker = {
-  signer: `0x${"aa".repeat(20)}`,
-  endpoint: "http://worker.test",
-  models: [1],
-} as unknown as RegisteredWorker;
-const MODEL = 1;
+const worker = registered({ signer: `0x${"aa".repeat(20)}`, endpoint: "http://worker.test" });
 /** Another worker of the model, in tests that register it. It has no abilities but those it is given. */
-const second = { ...worker, signer: `0x${"bb".repeat(20)}`, endpoint: "http://second.test" } as RegisteredWorker;
-let registered: RegisteredWorker[];
+const second = registered({ signer: `0x${"bb".repeat(20)}`, endpoint: "http://second.test" });
+let listed: RegisteredWorker[];
 let abilitiesOfSecond: Record<string, string[]>;
 
 type Answer = "ok" | "late" | "refused";
@@ -29,9 +25,16 @@ const REFUSED_JOB = "0x01";
 /** Credits that are kept for jobs. */
 let kept: number;
 
-async function probe(endpoint: string) {
+async function probe(endpoint: string): Promise<ProbedHealth> {
   if (endpoint === second.endpoint) {
-    return { status: "ok", worker: second.signer, capacity: 4, queue_capacity: 16, abilities: abilitiesOfSecond };
+    return {
+      status: "ok",
+      worker: second.signer,
+      capacity: 4,
+      queue_capacity: 16,
+      abilities: abilitiesOfSecond,
+      demo: false,
+    };
   }
   switch (answers.shift() ?? "ok") {
     case "late":
@@ -46,6 +49,7 @@ async function probe(endpoint: string) {
         queue_capacity: 16,
         abilities,
         counting,
+        demo: false,
         ...announced,
       };
   }
@@ -57,14 +61,7 @@ async function start(list: Answer[] = []): Promise<void> {
   counting = undefined;
   announced = {};
   [answers, abilities] = [list, { m: ["json_object"], "not-listed": ["reasoning"] }];
-  const listed = { id: "m", number: MODEL };
-  const directory = {
-    workers: () => registered,
-    workersOf: () => registered,
-    model: (id: string) => (id === listed.id ? listed : undefined),
-    models: () => [listed],
-  };
-  registered = [worker];
+  listed = [worker];
   abilitiesOfSecond = {};
   kept = 0;
   const keep = (_worker: RegisteredWorker, credits: number) => {
@@ -73,11 +70,17 @@ async function start(list: Answer[] = []): Promise<void> {
       kept -= credits;
     };
   };
-  const parts = { directory, client: { probe } };
   const room = (_worker: RegisteredWorker, jobId?: string) => (jobId === REFUSED_JOB ? 1 : 1 - kept);
-  const exposure = { largest: () => 1, room, keep };
-  const rest = { incidents: {}, observations: new Observations(), metrics: {}, exposure, logger };
-  pool = new WorkerPool({ ...parts, ...rest } as never, { startWithinMs: 5_000, misconductRestMs: 1_000 });
+  const exposure = {
+    largest: () => 1,
+    room,
+    keep,
+    offered: () => {},
+    charged: () => {},
+    over: () => {},
+    left: () => {},
+  };
+  pool = workerPool({ directory: directoryOf(() => listed), client: { probe }, exposure, logger });
   await pool.start();
 }
 
@@ -90,7 +93,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const isOffered = (): boolean => pool.hosts(MODEL).length === 1;
+const isOffered = (): boolean => pool.hosts(MODEL.number).length === 1;
 /** Until every probe of the list was made. */
 async function probed(list: Answer[]): Promise<void> {
   answers = [...list];
@@ -140,42 +143,42 @@ it("says why it has no worker, once", async () => {
 });
 
 it("says how many tokens fit a time, at twice the speed that was seen", () => {
-  expect(pool.mostTokens(MODEL, 30)).toBeNull();
-  pool.reportSpeed(worker.signer, MODEL, 200, 10_000);
-  expect(pool.mostTokens(MODEL, 30)).toBe(1_200);
+  expect(pool.mostTokens(MODEL.number, 30)).toBeNull();
+  pool.reportSpeed(worker.signer, MODEL.number, 200, 10_000);
+  expect(pool.mostTokens(MODEL.number, 30)).toBe(1_200);
 });
 
 it("knows how many tokens a model's servers hold, once all of them say so", async () => {
-  expect(pool.largestWindow(MODEL)).toBeNull();
+  expect(pool.largestWindow(MODEL.number)).toBeNull();
   counting = { m: { by: "server", window: 4_096 }, "not-listed": { by: "server", window: 1 } };
   await probed(["ok"]);
-  expect(pool.largestWindow(MODEL)).toBe(4_096);
-  expect(pool.counting(worker.signer, MODEL)).toEqual({ by: "server", window: 4_096 });
+  expect(pool.largestWindow(MODEL.number)).toBe(4_096);
+  expect(pool.counting(worker.signer, MODEL.number)).toEqual({ by: "server", window: 4_096 });
   counting = { m: { by: "server", window: null } };
   await probed(["ok"]);
-  expect(pool.largestWindow(MODEL)).toBeNull();
+  expect(pool.largestWindow(MODEL.number)).toBeNull();
 });
 
 it("knows whether a model's workers reason unasked", async () => {
-  expect(pool.alwaysReasons(MODEL)).toBe(false);
+  expect(pool.alwaysReasons(MODEL.number)).toBe(false);
   abilities = { m: ["reasoning", "always_reasoning"] };
   await probed(["ok"]);
-  expect([pool.alwaysReasons(MODEL), pool.abilities(MODEL)]).toEqual([true, ["reasoning"]]);
+  expect([pool.alwaysReasons(MODEL.number), pool.abilities(MODEL.number)]).toEqual([true, ["reasoning"]]);
 });
 
 it("believes that a model always reasons once all of its workers say so", async () => {
-  registered = [worker, second];
+  listed = [worker, second];
   abilities = { m: ["reasoning", "always_reasoning"] };
   await probed(["ok"]);
-  expect(pool.hosts(MODEL)).toHaveLength(2);
-  expect(pool.alwaysReasons(MODEL)).toBe(false);
+  expect(pool.hosts(MODEL.number)).toHaveLength(2);
+  expect(pool.alwaysReasons(MODEL.number)).toBe(false);
   abilitiesOfSecond = abilities;
   await probed(["ok", "ok"]);
-  expect(pool.alwaysReasons(MODEL)).toBe(true);
+  expect(pool.alwaysReasons(MODEL.number)).toBe(true);
 });
 
 it("keeps room for as many jobs as its workers' stakes cover", () => {
-  const keep = (credits = 1) => pool.keep(MODEL, { credits, needs: [] });
+  const keep = (credits = 1) => pool.keep(MODEL.number, { credits, needs: [] });
   const place = keep();
   expect([place?.worker, place?.isOpen(), keep()]).toEqual([worker, true, null]);
   place?.release();
@@ -183,15 +186,15 @@ it("keeps room for as many jobs as its workers' stakes cover", () => {
   expect(keep()).not.toBeNull();
   // It is busy, not gone.
   expect(isOffered()).toBe(true);
-  expect(pool.capable(MODEL, { credits: 1, needs: [] })).toEqual([worker]);
+  expect(pool.capable(MODEL.number, { credits: 1, needs: [] })).toEqual([worker]);
   // Its stake covers no such job, whenever.
-  expect(pool.capable(MODEL, { credits: 2, needs: [] })).toEqual([]);
+  expect(pool.capable(MODEL.number, { credits: 2, needs: [] })).toEqual([]);
 });
 
 it("keeps a place for a job at the worker that refused it, whose cover that job has", () => {
-  expect(pool.keep(MODEL, { credits: 1, needs: [] })).not.toBeNull();
-  expect(pool.keep(MODEL, { credits: 1, needs: [], jobId: "0x02" })).toBeNull();
-  expect(pool.keep(MODEL, { credits: 1, needs: [], jobId: REFUSED_JOB })?.worker).toBe(worker);
+  expect(pool.keep(MODEL.number, { credits: 1, needs: [] })).not.toBeNull();
+  expect(pool.keep(MODEL.number, { credits: 1, needs: [], jobId: "0x02" })).toBeNull();
+  expect(pool.keep(MODEL.number, { credits: 1, needs: [], jobId: REFUSED_JOB })?.worker).toBe(worker);
 });
 
 it("tells when a place becomes free: given back, by a job's end, or announced", async () => {
@@ -199,42 +202,45 @@ it("tells when a place becomes free: given back, by a job's end, or announced", 
   pool.onFreed(() => {
     freed += 1;
   });
-  const place = pool.keep(MODEL, { credits: 1, needs: [] });
-  expect(pool.places(MODEL)).toEqual({ free: 7, spare: 0 });
+  const place = pool.keep(MODEL.number, { credits: 1, needs: [] });
+  expect(pool.places(MODEL.number)).toEqual({ free: 7, spare: 0 });
   place?.release();
-  expect([freed, pool.places(MODEL).free]).toEqual([1, 8]);
+  expect([freed, pool.places(MODEL.number).free]).toEqual([1, 8]);
   await probed(["ok"]);
   expect(freed).toBe(2);
 });
 
 it("gives a job only to a worker that declares the abilities it needs", async () => {
-  const chosen = (...needs: Ability[]) => pool.candidates(MODEL, { credits: 1, needs })[0]?.signer;
+  const chosen = (...needs: Ability[]) => pool.candidates(MODEL.number, { credits: 1, needs })[0]?.signer;
   expect([chosen(), chosen("json_object")]).toEqual([worker.signer, worker.signer]);
   expect([chosen("reasoning"), chosen("json_object", "reasoning")]).toEqual([undefined, undefined]);
-  expect([pool.abilities(MODEL), pool.modelsWith(["json_object"])]).toEqual([["json_object"], ["m"]]);
+  expect([pool.abilities(MODEL.number), pool.modelsWith(["json_object"])]).toEqual([["json_object"], ["m"]]);
   await probed(["refused", "refused"]);
   // Away, and expected back: a client is told to retry, not that there is no such thing.
-  expect([pool.abilities(MODEL), pool.modelsWith(["json_object"])]).toEqual([[], []]);
-  expect([pool.isDeclared(MODEL, ["json_object"]), pool.isDeclared(MODEL, ["reasoning"])]).toEqual([true, false]);
+  expect([pool.abilities(MODEL.number), pool.modelsWith(["json_object"])]).toEqual([[], []]);
+  expect([pool.isDeclared(MODEL.number, ["json_object"]), pool.isDeclared(MODEL.number, ["reasoning"])]).toEqual([
+    true,
+    false,
+  ]);
   abilities = {};
   await probed(["ok"]);
-  expect(pool.isDeclared(MODEL, ["json_object"])).toBe(false);
+  expect(pool.isDeclared(MODEL.number, ["json_object"])).toBe(false);
 });
 
 it("makes no place spare at others by what a full worker announces", async () => {
   await start();
   announced = { capacity: 300, queue_capacity: 300, in_flight: 300, queued: 300 };
   await vi.advanceTimersByTimeAsync(5_000);
-  expect(pool.places(MODEL)).toEqual({ free: 0, spare: 0 });
+  expect(pool.places(MODEL.number)).toEqual({ free: 0, spare: 0 });
 });
 
 it("leaves the spare places of each worker to wallets that hold none", async () => {
   await start();
-  registered = [worker, second];
+  listed = [worker, second];
   announced = { capacity: 16, queue_capacity: 16 };
   await vi.advanceTimersByTimeAsync(5_000);
   // The second one cannot do it: its places stay free.
-  const take = (leavesSpare: boolean) => pool.keep(MODEL, { credits: 0, needs: ["json_object"], leavesSpare });
+  const take = (leavesSpare: boolean) => pool.keep(MODEL.number, { credits: 0, needs: ["json_object"], leavesSpare });
   const count = (leavesSpare: boolean): number => (take(leavesSpare) === null ? 0 : 1 + count(leavesSpare));
   expect([count(true), count(false)]).toEqual([30, 2]);
 });
@@ -243,8 +249,8 @@ it("asks a worker every second while others' jobs leave only its spare places", 
   await start();
   announced = { capacity: 16, queue_capacity: 16, in_flight: 16, queued: 14 };
   await vi.advanceTimersByTimeAsync(5_000);
-  expect(pool.places(MODEL)).toEqual({ free: 2, spare: 2 });
+  expect(pool.places(MODEL.number)).toEqual({ free: 2, spare: 2 });
   announced = { capacity: 16, queue_capacity: 16, in_flight: 16, queued: 0 };
   await vi.advanceTimersByTimeAsync(1_000);
-  expect(pool.places(MODEL)).toEqual({ free: 16, spare: 2 });
+  expect(pool.places(MODEL.number)).toEqual({ free: 16, spare: 2 });
 });
