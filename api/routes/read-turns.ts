@@ -1,46 +1,93 @@
-/** Reads of a wallet's own lists, which are as long as it makes them: a few at a time, so that nobody else's requests wait for them. */
+/** Reads of wallets' own lists, which are as long as a wallet makes them: a few at a time, so that nobody else's requests wait for them. */
 import type { RequestHandler } from "express";
-import type { Address } from "viem";
 import { ApiError } from "../errors.ts";
 import { clientOf } from "./request.ts";
 
-/** Reads of one wallet at once, and those that may wait for them. */
-const AT_ONCE = 2;
+/** Reads of one wallet at once, and those of it that may wait. */
+const OF_WALLET = 2;
 const MOST_WAITING = 50;
+/** Reads of all wallets at once: each holds a connection to the database, of which jobs need the others. */
+const OF_ALL = 8;
 
-/** `start` of those that wait, the longest first. */
+/** Reads of one wallet. `waiting`: what begins them, the one that has waited longest in front. */
 type Line = { running: number; waiting: (() => void)[] };
 
-/** Lets a wallet's requests wait for each other; 429 `rate_limited` where too many do. */
-export function inTurns(): RequestHandler {
-  const lines = new Map<Address, Line>();
+/** By wallet, the one whose turn comes next in front. */
+const lines = new Map<string, Line>();
+let running = 0;
+let isServing = false;
 
-  const over = (wallet: Address, line: Line): void => {
-    line.running -= 1;
-    const next = line.waiting.shift();
-    if (next !== undefined) next();
-    else if (line.running === 0) lines.delete(wallet);
-  };
-
-  return (request, response, next) => {
-    const { wallet } = clientOf(request);
-    const line = lines.get(wallet) ?? { running: 0, waiting: [] };
+/** Begins what may begin now. */
+function serve(): void {
+  // A read can be over before it has begun: then this loop goes on, and none below it.
+  if (isServing) return;
+  isServing = true;
+  for (let next = nextLine(); next !== undefined; next = nextLine()) {
+    const [wallet, line] = next;
+    lines.delete(wallet);
     lines.set(wallet, line);
-    const start = (): void => {
-      line.running += 1;
-      // Its client may have gone while it waited: then nothing is read for it.
-      if (response.destroyed) return over(wallet, line);
-      response.once("close", () => over(wallet, line));
-      next();
-    };
-    if (line.running < AT_ONCE) return start();
-    if (line.waiting.length < MOST_WAITING) return void line.waiting.push(start);
+    line.running += 1;
+    running += 1;
+    line.waiting.shift()?.();
+  }
+  isServing = false;
+}
+
+function nextLine(): [string, Line] | undefined {
+  if (running >= OF_ALL) return undefined;
+  for (const entry of lines) {
+    const [, { waiting, running: own }] = entry;
+    if (waiting.length > 0 && own < OF_WALLET) return entry;
+  }
+  return undefined;
+}
+
+/**
+ * Calls back when it is the wallet's turn, at once if nothing is in its way. The read calls `over` when it is done; later calls do nothing. Throws
+ * `rate_limited` where too many of the wallet wait.
+ */
+function enter(wallet: string, begin: (over: () => void) => void): void {
+  const line = lines.get(wallet) ?? { running: 0, waiting: [] };
+  if (line.waiting.length >= MOST_WAITING) {
     throw new ApiError(
       "rate_limited",
       `More than ${MOST_WAITING} requests for this wallet's lists wait; send them one after the other.`,
-      {
-        details: { retry_after: 1 },
-      },
+      { details: { retry_after: 1 } },
     );
+  }
+  let isOver = false;
+  const over = (): void => {
+    if (isOver) return;
+    isOver = true;
+    line.running -= 1;
+    running -= 1;
+    if (line.running === 0 && line.waiting.length === 0) lines.delete(wallet);
+    serve();
+  };
+  line.waiting.push(() => begin(over));
+  lines.set(wallet, line);
+  serve();
+}
+
+/** One part of a long read, in the wallet's turn. */
+export async function readInTurn<T>(wallet: string, read: () => Promise<T>): Promise<T> {
+  const over = await new Promise<() => void>((resolve) => enter(wallet, resolve));
+  try {
+    return await read();
+  } finally {
+    over();
+  }
+}
+
+/** Lets a wallet's requests wait for each other, and for those of all wallets; 429 `rate_limited` where too many do. */
+export function inTurns(): RequestHandler {
+  return (request, response, next) => {
+    enter(clientOf(request).wallet, (over) => {
+      // Its client may have gone while it waited: then nothing is read for it.
+      if (response.destroyed) return over();
+      // The read is done when its answer is handed over, however slowly its client takes that.
+      response.once("prefinish", over).once("close", over);
+      next();
+    });
   };
 }

@@ -11,7 +11,7 @@ import { ApiError } from "../../api/errors.ts";
 import { answerSeconds, type FoundJob, isoTime, type JobReader } from "../../api/jobs/job-reader.ts";
 import { write } from "../../api/routes/completion.ts";
 import { jobsQuerySchema } from "../../api/routes/jobs.ts";
-import { inTurns } from "../../api/routes/read-turns.ts";
+import { inTurns, readInTurn } from "../../api/routes/read-turns.ts";
 import { clientOf, validate } from "../../api/routes/request.ts";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import { usdgValue } from "../../protocol/money.ts";
@@ -37,7 +37,7 @@ export function webAccountRoutes(parts: AccountParts, session: RequestHandler): 
   return Router()
     .get("/account", session, showAccount(parts))
     .get("/usage", session, turns, showUsage(parts))
-    .get("/jobs.csv", session, turns, usageCsv(parts))
+    .get("/jobs.csv", session, usageCsv(parts))
     .use("/key", session, keyRoutes(parts));
 }
 
@@ -160,7 +160,7 @@ const CSV_COLUMNS: Record<string, (found: FoundJob) => string | number | null> =
 
 /**
  * `GET /jobs.csv` with the filters of `GET /jobs`: all matching jobs, newest first, as RFC 4180, streamed page by page. One export of a wallet runs
- * at a time: each reads all of its jobs.
+ * at a time: each reads all of its jobs. Each page waits for its turn.
  */
 function usageCsv({ jobReader: jobs }: AccountParts): RequestHandler {
   const exporting = new Set<Address>();
@@ -179,11 +179,13 @@ function usageCsv({ jobReader: jobs }: AccountParts): RequestHandler {
 
   async function exportJobs(request: Request, response: Response): Promise<void> {
     const { after, ...filters } = validate(csvQuery, request.query);
-    const query = { ...filters, wallet: clientOf(request).wallet, limit: CSV_PAGE };
+    const { wallet } = clientOf(request);
+    const query = { ...filters, wallet, limit: CSV_PAGE };
     // With an id above all, a lone `after` bounds the list too, and does not begin it.
     const bounds = after === undefined ? {} : { after, before: filters.before ?? LAST_ID };
+    const read = (from: { before?: Hex }) => readInTurn(wallet, () => jobs.list({ ...query, ...bounds, ...from }));
     // The first page is read before the head is sent, so an error still has its status.
-    let page = await jobs.list({ ...query, ...bounds });
+    let page = await read({});
     response.setHeader("content-type", "text/csv; charset=utf-8");
     response.setHeader("content-disposition", 'attachment; filename="usage.csv"');
     response.write(csvLine(Object.keys(CSV_COLUMNS)));
@@ -193,7 +195,7 @@ function usageCsv({ jobReader: jobs }: AccountParts): RequestHandler {
         .join("");
       if (text !== "") await write(response, text);
       if (page.cursor === null || response.destroyed) break;
-      page = await jobs.list({ ...query, ...bounds, before: page.cursor });
+      page = await read({ before: page.cursor });
     }
     response.end();
   }

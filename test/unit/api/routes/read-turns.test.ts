@@ -1,4 +1,5 @@
-/** A wallet's reads of its own lists wait for each other, and for nobody else's. */
+/** Reads of wallets' own lists: a few of a wallet at once, and not many of all. */
+import { connect } from "node:net";
 import express from "express";
 import { pino } from "pino";
 import { expect, it } from "vitest";
@@ -8,20 +9,23 @@ import { serve } from "../../support/serve.ts";
 
 /** A list that answers when the test says so. */
 async function openList() {
-  const running: { wallet: string; answer: () => void }[] = [];
+  const running: { wallet: string; answer: (body?: Buffer) => void }[] = [];
   const client: express.RequestHandler = (request, _response, next) => {
     request.client = { wallet: request.get("wallet") } as never;
     next();
   };
   const list: express.RequestHandler = (request, response) => {
-    running.push({ wallet: String(request.get("wallet")), answer: () => void response.end() });
+    running.push({
+      wallet: String(request.get("wallet")),
+      answer: (body = Buffer.alloc(0)) => void response.end(body),
+    });
   };
   const app = express()
     .use(client, inTurns(), list)
     .use(errorHandler("https://docs.example.com", pino({ level: "silent" })));
   const url = await serve(app);
   const get = (wallet: string, signal?: AbortSignal) => fetch(url, { headers: { wallet }, ...(signal && { signal }) });
-  return { running, get };
+  return { running, get, url };
 }
 
 it("two of a wallet run at once, the others in the order in which they came", async () => {
@@ -66,4 +70,43 @@ it("beyond fifty that wait, others are sent away", async () => {
   const statuses = await Promise.all(asked);
   clearInterval(answering);
   expect(statuses.filter((status) => status === 200)).toHaveLength(52);
+});
+
+it("eight of all wallets run at once, and wallets take turns", async () => {
+  const { running, get } = await openList();
+  const asked: Promise<Response>[] = [];
+  const ask = async (wallet: string, count: number) => {
+    for (let n = 0; n < count; n++) asked.push(get(wallet));
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  };
+  for (const wallet of ["0xa", "0xb", "0xc", "0xd"]) await ask(wallet, 4);
+  expect(running).toHaveLength(8);
+  await ask("0xe", 1);
+  for (let n = 0; n < 17; n++) {
+    await expect.poll(() => running.length).toBeGreaterThan(n);
+    running[n]?.answer();
+  }
+  await Promise.all(asked);
+  // Of those that waited, one of each wallet that had a read done comes before the second of any.
+  expect(new Set(running.slice(8, 13).map(({ wallet }) => wallet)).size).toBeGreaterThanOrEqual(4);
+  expect(running.slice(8, 13).map(({ wallet }) => wallet)).toContain("0xe");
+});
+
+it("those that take their answer slowly hold up nobody", async () => {
+  const { running, get, url } = await openList();
+  const { hostname, port } = new URL(url);
+  const sockets = ["0xa", "0xb", "0xc", "0xd"].flatMap((wallet) =>
+    [1, 2].map(() => {
+      const socket = connect({ host: hostname, port: Number(port) }).pause();
+      socket.write(`GET / HTTP/1.1\r\nhost: list\r\nwallet: ${wallet}\r\n\r\n`);
+      return socket;
+    }),
+  );
+  await expect.poll(() => running.length).toBe(8);
+  for (const { answer } of running) answer(Buffer.alloc(32 * 1024 * 1024));
+  const next = get("0xe");
+  await expect.poll(() => running.length).toBe(9);
+  running[8]?.answer();
+  expect((await next).status).toBe(200);
+  for (const socket of sockets) socket.destroy();
 });

@@ -54,10 +54,23 @@ it("an export that its client broke off ends, however many jobs are left", async
   await nextPage("0x01");
   expect((await get("0xa")).status).toBe(409);
   await (await broken).body?.cancel();
-  // There is always another page.
+  // There is always another page, until the end of the test.
+  let cursor: string | null = "0x02";
   const giving = setInterval(() => {
-    for (const give of pages.splice(0)) give("0x02");
+    for (const give of pages.splice(0)) give(cursor);
   }, 20);
   onTestFinished(() => clearInterval(giving));
   await expect.poll(async () => (await get("0xa")).status, { timeout: 20_000 }).toBe(200);
+  cursor = null;
+  await expect.poll(async () => (await get("0xa")).status).toBe(200);
+});
+
+it("pages of all exports wait for their turn: eight are read at once", async () => {
+  const { get, nextPage, waiting } = await openExports();
+  const all = Array.from({ length: 12 }, (_, n) => get(`0x${n}`));
+  await expect.poll(waiting).toBe(8);
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  expect(waiting()).toBe(8);
+  for (const _ of all) await nextPage(null);
+  expect((await Promise.all(all)).map(({ status }) => status)).toEqual(Array(12).fill(200));
 });
