@@ -157,6 +157,20 @@ export type Outcome =
 /** An operation succeeds in the block that the sequencer is building. It can still vanish from there. */
 export type Promised = { status: "promised" } & Success;
 
+/** The operation did not leave this process: nothing happened on chain, nothing will. */
+export class NotSent extends Error {
+  constructor(reason: string, cause?: unknown) {
+    super(`the operation was not sent: ${reason}`, { cause });
+    this.name = "NotSent";
+  }
+}
+
+/**
+ * A submitted operation. `signed`: hash of the transaction it is to leave in, before that is recorded. `mined`: its outcome. `promised`: that the
+ * sequencer promises its success, or its outcome if that is known before. All reject only with NotSent.
+ */
+export type Submission = { signed: Promise<Hex>; promised: Promise<Promised | Outcome>; mined: Promise<Outcome> };
+
 /** An event with its place on chain, comparable across blocks. */
 export type PlacedEvent = DecodedEvent & { position: number };
 

@@ -25,7 +25,16 @@ import { type Repeated, repeat } from "../../shared/repeat.ts";
 import type { NewJob } from "../db/jobs.ts";
 import { Broadcaster } from "./broadcaster.ts";
 import { affordableGas } from "./offers.ts";
-import { HAS_DEADLINE, isLock, type MinedBatch, type Operation, type Outcome, type Promised } from "./operations.ts";
+import {
+  HAS_DEADLINE,
+  isLock,
+  type MinedBatch,
+  NotSent,
+  type Operation,
+  type Outcome,
+  type Promised,
+  type Submission,
+} from "./operations.ts";
 import { type OutboxRow, VOID } from "./outbox.ts";
 import { BatchLimit, BatchTiming, MAX_IN_FLIGHT, OperationQueue, Pacer, type Pending } from "./queue.ts";
 import { KEEP_BLOCKS, ReorgWatch } from "./reorg-watch.ts";
@@ -54,20 +63,6 @@ const MAX_TRIES = 3;
 const FINALITY_LOOK_MS = 1_000;
 /** PostgreSQL's code for a row that exists already. */
 const UNIQUE_VIOLATION = "23505";
-
-/** The operation did not leave this process: nothing happened on chain, nothing will. */
-export class NotSent extends Error {
-  constructor(reason: string, cause?: unknown) {
-    super(`the operation was not sent: ${reason}`, { cause });
-    this.name = "NotSent";
-  }
-}
-
-/**
- * A submitted operation. `signed`: hash of the transaction it is to leave in, before that is recorded. `mined`: its outcome. `promised`: that the
- * sequencer promises its success, or its outcome if that is known before. All reject only with NotSent.
- */
-export type Submission = { signed: Promise<Hex>; promised: Promise<Promised | Outcome>; mined: Promise<Outcome> };
 
 /** Called for each mined batch, before the promises of its operations resolve; nobody may wait for them, after a restart or a reorganisation. */
 export type BatchObserver = (batch: MinedBatch) => void;

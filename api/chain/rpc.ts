@@ -42,7 +42,7 @@ type RawBlock = { number: Hex; hash: Hex; timestamp: Hex; baseFeePerGas?: Hex };
 const LOWER_LOOKS = 6;
 
 /** A node that is silent for longer takes no lock: requests are refused before anything is written, and `/readyz` says so. */
-export const CHAIN_SILENT_MS = 5_000;
+const SILENT_MS = 5_000;
 
 /** Follows the chain's newest block: chain time, base fee, and whether the node answers at all. */
 export class Head {
@@ -77,9 +77,14 @@ export class Head {
     return this.#block;
   }
 
-  /** Milliseconds since the node last answered; above `CHAIN_SILENT_MS` no request is taken. */
+  /** Milliseconds since the node last answered. */
   get silentMs(): number {
     return Date.now() - this.#seenAt;
+  }
+
+  /** Whether that is so long that no request may be taken. */
+  get isSilent(): boolean {
+    return this.silentMs > SILENT_MS;
   }
 
   /** Best estimate of the next block's time, Unix seconds: a chain may run a little ahead of this machine's clock. */

@@ -17,10 +17,12 @@ import {
   completeOperation,
   failOperation,
   finalizeOperation,
+  NotSent,
   type Outcome,
   refundOperation,
+  type Submission,
 } from "../chain/operations.ts";
-import { NotSent, type Pipeline, type Submission } from "../chain/pipeline.ts";
+import type { Pipeline } from "../chain/pipeline.ts";
 import type { Head } from "../chain/rpc.ts";
 import { JobLost, type JobStore } from "../db/jobs.ts";
 import { ApiError } from "../errors.ts";

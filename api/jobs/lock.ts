@@ -17,11 +17,13 @@ import {
   eventOf,
   lockAuthorizedOperation,
   lockOperation,
+  NotSent,
   type Outcome,
   type Promised,
+  type Submission,
 } from "../chain/operations.ts";
 import type { Operator } from "../chain/operator.ts";
-import { NotSent, type Pipeline, type Submission } from "../chain/pipeline.ts";
+import type { Pipeline } from "../chain/pipeline.ts";
 import type { Head } from "../chain/rpc.ts";
 import type { JobStore } from "../db/jobs.ts";
 import { ApiError, unavailable } from "../errors.ts";

@@ -7,7 +7,7 @@ import { sleep } from "../../shared/sleep.ts";
 import { describeSpan, markFailed } from "../../shared/tracing.ts";
 import type { Balances } from "../chain/balances.ts";
 import type { Directory } from "../chain/directory.ts";
-import { CHAIN_SILENT_MS, type Head } from "../chain/rpc.ts";
+import type { Head } from "../chain/rpc.ts";
 import type { AbandonedRequests } from "../db/abandoned-requests.ts";
 import type { IdempotencyStore } from "../db/idempotency.ts";
 import type { JobStore, StoredJob } from "../db/jobs.ts";
@@ -52,7 +52,7 @@ const SETTLEMENT_HASH_MS = 1_000;
 export type ChatDependencies = {
   jobs: AdmissionParts &
     RunParts & {
-      head: Pick<Head, "silentMs">;
+      head: Pick<Head, "isSilent">;
       store: Pick<JobStore, "find">;
       abandoned: Pick<AbandonedRequests, "add" | "take">;
       balances: Pick<Balances, "current" | "known">;
@@ -87,7 +87,7 @@ export function completeChat(dependencies: ChatDependencies): RequestHandler {
     if (!dependencies.phase.recovered) {
       throw unavailable("This gateway has just started and takes no jobs yet; retry soon.", 5);
     }
-    if (dependencies.jobs.head.silentMs > CHAIN_SILENT_MS) {
+    if (dependencies.jobs.head.isSilent) {
       throw unavailable("The settlement chain does not answer; retry in a few seconds.", 5);
     }
     const exchange = { plan, body, request, response };

@@ -2,7 +2,7 @@ import { type RequestHandler, Router } from "express";
 import { sleep } from "../../shared/sleep.ts";
 import type { Directory } from "../chain/directory.ts";
 import type { Pipeline } from "../chain/pipeline.ts";
-import { CHAIN_SILENT_MS, type Head } from "../chain/rpc.ts";
+import type { Head } from "../chain/rpc.ts";
 import type { SignerLock } from "../chain/signer-lock.ts";
 import type { Config } from "../config.ts";
 import { type Reader, sharedRead } from "../db/pool.ts";
@@ -19,7 +19,7 @@ const SHARED_MS = 250;
 
 /** Parts without which no chat request is served. */
 export type CheckedParts = {
-  head: Pick<Head, "silentMs">;
+  head: Pick<Head, "isSilent">;
   signerLock: Pick<SignerLock, "held">;
   pipeline: Pick<Pipeline, "congested" | "unminedMs">;
   phase: { readonly recovered: boolean; readonly accepting: boolean };
@@ -72,7 +72,7 @@ export function healthRoutes(gateway: HealthParts): Router {
 
 /** Whether each part that a chat request needs works now, but for the database. */
 export const gatewayChecks = ({ head, signerLock, pipeline, phase }: CheckedParts) => ({
-  chain: head.silentMs <= CHAIN_SILENT_MS,
+  chain: !head.isSilent,
   signer: signerLock.held,
   settlement: !pipeline.congested,
   mining: pipeline.unminedMs < UNMINED_MS,

@@ -3,8 +3,7 @@ import { pino } from "pino";
 import type { Hex } from "viem";
 import { generatePrivateKey } from "viem/accounts";
 import type { Model, RegisteredWorker } from "../../api/chain/directory.ts";
-import type { Operation, Outcome, PlacedEvent, Promised } from "../../api/chain/operations.ts";
-import type { Submission } from "../../api/chain/pipeline.ts";
+import type { Operation, Outcome, PlacedEvent, Promised, Submission } from "../../api/chain/operations.ts";
 import type { JobStore, StoredJob } from "../../api/db/jobs.ts";
 import { FailurePauses } from "../../api/jobs/failure-pauses.ts";
 import { type EndingParts, JobEnding } from "../../api/jobs/job-ending.ts";
@@ -106,7 +105,7 @@ export const headAt = (time: () => number, blockTime = time()): JobParts["head"]
       return time();
     },
     block,
-    silentMs: 0,
+    isSilent: false,
     refresh: async () => block,
   };
 };

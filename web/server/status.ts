@@ -18,7 +18,7 @@ type Part = contract.Status["parts"][number];
 
 export type StatusParts = CheckedParts & {
   pool: Reader;
-  head: Pick<Head, "block">;
+  head: Pick<Head, "block" | "silentMs">;
   directory: Pick<Directory, "models">;
   workers: Pick<WorkerPool, "hosts" | "isDemo">;
 };

@@ -1,6 +1,6 @@
 /** The chain's newest block, as a slow node tells it. */
 import { pino } from "pino";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { Head, type Rpc } from "../../../../api/chain/rpc.ts";
 
 const block = (number: number) => ({
@@ -23,4 +23,20 @@ it("a late answer to an earlier question does not take it back; six later answer
   for (const answer of answers.slice(2)) answer.resolve(block(99));
   for (let look = 1; look < 6; look++) expect((await head.refresh()).number).toBe(101);
   expect((await head.refresh()).number).toBe(99);
+});
+
+it("is silent once its node has answered nothing for more than five seconds", async () => {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  try {
+    const rpc = { request: async () => block(100) } as unknown as Rpc;
+    const head = new Head(rpc, pino({ level: "silent" }));
+    expect(head.isSilent).toBe(true);
+    await head.refresh();
+    vi.advanceTimersByTime(5_000);
+    expect(head.isSilent).toBe(false);
+    vi.advanceTimersByTime(1);
+    expect(head.isSilent).toBe(true);
+  } finally {
+    vi.useRealTimers();
+  }
 });

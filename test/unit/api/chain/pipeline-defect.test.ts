@@ -2,8 +2,8 @@
 import { pino } from "pino";
 import type { Hex } from "viem";
 import { expect, it, vi } from "vitest";
-import { lockOperation } from "../../../../api/chain/operations.ts";
-import { NotSent, Pipeline } from "../../../../api/chain/pipeline.ts";
+import { lockOperation, NotSent } from "../../../../api/chain/operations.ts";
+import { Pipeline } from "../../../../api/chain/pipeline.ts";
 import type { Rpc } from "../../../../api/chain/rpc.ts";
 import type { SigningContext } from "../../../../api/chain/transaction.ts";
 import { newJobId } from "../../../../protocol/job-id.ts";

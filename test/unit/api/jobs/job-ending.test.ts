@@ -1,8 +1,7 @@
 /** What `JobEnding` does with the steps of the table: what it sends and writes, and what the client of a refused job is told. */
 import type { Hex } from "viem";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { Operation, Outcome } from "../../../../api/chain/operations.ts";
-import { NotSent } from "../../../../api/chain/pipeline.ts";
+import { NotSent, type Operation, type Outcome } from "../../../../api/chain/operations.ts";
 import { type AnsweredStep, JobStore } from "../../../../api/db/jobs.ts";
 import { ApiError } from "../../../../api/errors.ts";
 import type { EndingJob } from "../../../../api/jobs/job-ending.ts";

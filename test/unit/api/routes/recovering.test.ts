@@ -30,7 +30,7 @@ async function health(
       queries++;
       return [];
     }),
-    head: { silentMs: 0 },
+    head: { isSilent: false },
     signerLock: { held: true },
     pipeline: { congested: false, unminedMs: 0 },
     phase: { recovered, accepting: true },
