@@ -157,7 +157,8 @@ describe("a person's way through", () => {
       database.query(
         `UPDATE webhook_delivery SET next_attempt_at = now()
          WHERE status = 'pending' AND attempt = (SELECT count(*) FROM webhook_attempt WHERE delivery_id = id)
-           AND webhook_id = (SELECT id FROM webhook ORDER BY created_at DESC LIMIT 1)`,
+           AND webhook_id = (SELECT id FROM webhook WHERE wallet = $1 ORDER BY created_at DESC LIMIT 1)`,
+        [account.address.toLowerCase()],
       );
     const attempts = async () => {
       await pass();
