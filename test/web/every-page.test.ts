@@ -58,6 +58,24 @@ const it = base
     return reader;
   });
 
+describe("the bar above every page", () => {
+  it.for([
+    ["/models/:model", "Models"],
+    ["/workers/1", "Network"],
+    ["/operators/1", "Network"],
+    ["/disputes", "Network"],
+    ["/governance", "Network"],
+    ["/explorer/jobs", "Explorer"],
+    ["/jobs/:job", "Explorer"],
+    ["/tx/:tx", "Explorer"],
+    ["/block/1", "Explorer"],
+    ["/address/:wallet", "Explorer"],
+  ] as const)("marks for %s that it is part of %s", async ([path, place], { reader }) => {
+    await reader.go(path);
+    await expect.poll(() => reader.page.locator("nav [aria-current=page]").allTextContents()).toEqual([place]);
+  });
+});
+
 describe("axe finds nothing serious by day and night, and nothing hangs over the edge", () => {
   it.for(PUBLIC.split(" "))(
     "of %s, which loads 120 kB at most",

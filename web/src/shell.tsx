@@ -13,7 +13,10 @@ import { Failure, Notice } from "./ui/page.tsx";
 import { ThemeSwitch } from "./ui/theme.tsx";
 import { Unbroken } from "./ui/unbroken.tsx";
 
-const OWN = [
+/** A path, its label, and how the paths of other pages begin that belong there. */
+type Places = readonly (readonly [path: string, label: string, ...more: string[]])[];
+
+const OWN: Places = [
   [PATHS.overview, "Overview"],
   [PATHS.fund, "Fund"],
   [PATHS.jobs, "Jobs"],
@@ -21,12 +24,12 @@ const OWN = [
   [PATHS.webhooks, "Webhooks"],
   [PATHS.desk, "Workers"],
   [PATHS.settings, "Settings"],
-] as const;
-const PUBLIC = [
+];
+const PUBLIC: Places = [
   [PATHS.models, "Models"],
-  [PATHS.workers, "Network"],
-  [PATHS.explorer, "Explorer"],
-] as const;
+  [PATHS.workers, "Network", "/app/operators/", PATHS.disputes, PATHS.governance],
+  [PATHS.explorer, "Explorer", "/app/jobs/", "/app/tx/", "/app/block/", "/app/address/"],
+];
 
 /** What stands around every page: where one can go, who is signed in, and whether the service answers. */
 export function Shell() {
@@ -64,7 +67,7 @@ export function Shell() {
           <div id="navigation" className={open ? "places open" : "places"}>
             <nav aria-label="Pages">
               <ul>
-                <Links links={PUBLIC} at={pathname} />
+                <Links links={PUBLIC} at={isOwn ? "" : pathname} />
                 <li>
                   <a href={app.docs_url}>Guide</a>
                 </li>
@@ -101,14 +104,18 @@ export function Shell() {
 }
 
 /** The link to where one is says so; each path but the overview's has pages below it. */
-const Links = ({ links, at }: { links: readonly (readonly [string, string])[]; at: string }) =>
-  links.map(([to, label]) => (
-    <li key={to}>
-      <Link to={to} aria-current={at === to || (to !== PATHS.overview && at.startsWith(`${to}/`)) ? "page" : undefined}>
-        {label}
-      </Link>
-    </li>
-  ));
+const Links = ({ links, at }: { links: Places; at: string }) =>
+  links.map(([to, label, ...more]) => {
+    const below = to === PATHS.overview ? [] : [`${to}/`, ...more];
+    const isHere = at === to || below.some((path) => at.startsWith(path));
+    return (
+      <li key={to}>
+        <Link to={to} aria-current={isHere ? "page" : undefined}>
+          {label}
+        </Link>
+      </li>
+    );
+  });
 
 const Mark = () => (
   <svg viewBox="0 0 32 32" className="mark" aria-hidden="true">
