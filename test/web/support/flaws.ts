@@ -41,6 +41,15 @@ export async function findingsOf(page: Page): Promise<string[]> {
     .flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
 }
 
+/** What leaves its card. What scrolls in its place, or is drawn, may be wider. */
+const BEYOND = `[...document.querySelectorAll(".card")].flatMap((card) => {
+  const edge = card.getBoundingClientRect().right - parseFloat(getComputedStyle(card).paddingRight);
+  return [...card.querySelectorAll("*")]
+    .filter((one) => one.closest(".scroll, pre, svg, .visually-hidden") === null)
+    .filter((one) => one.getBoundingClientRect().right > edge + 1)
+    .map((one) => one.tagName + " " + one.textContent.slice(0, 40));
+})`;
+
 /**
  * What leaves the page or its card, if it does not scroll there. Rows of figures that are not full, and columns that are not shown. On a phone,
  * rows higher than one line.
@@ -66,7 +75,9 @@ async function hangingOver(page: Page, isPhone: boolean): Promise<string[]> {
       return Math.round(one.getBoundingClientRect().right - last);
     }),
   );
+  const beyond = (await page.evaluate(BEYOND)) as string[];
   return [
+    ...beyond.map((what) => `${what}, beyond the edge of its card`),
     ...holes.filter((wide) => wide > 2).map((wide) => `a hole of ${wide} pixels beside the figures`),
     ...(over > 0 ? [`the page, by ${over} pixels`] : []),
     ...tables.filter(({ wide }) => wide > 0).map(({ wide }) => `a table, by ${wide} pixels`),

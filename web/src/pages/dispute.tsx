@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { lazy, type ReactNode, Suspense, useState } from "react";
+import { Fragment, lazy, type ReactNode, Suspense, useState } from "react";
 import { useParams } from "react-router";
 import { type Address, type Hex, zeroHash } from "viem";
 import { toProofHash } from "../../../protocol/answer-hash.ts";
@@ -291,20 +291,22 @@ function Votes({ dispute }: { dispute: Dispute }) {
         </span>
       }
     >
-      <Table caption="Votes so far" columns={["Ruling", "Arbiters", { end: "Votes" }]}>
+      <Table caption="Votes so far" columns={["Ruling", { end: "Votes" }, "Arbiters"]}>
         {VOTES.map((vote) => (
           <tr key={vote}>
             <td>{RULINGS[vote]}</td>
+            <td className="end">
+              {votes[vote]}
+              {quorum === null ? "" : ` of ${quorum}`}
+            </td>
             <td>
               {ballots
                 .filter(({ ruling }) => ruling === vote)
                 .map(({ arbiter }) => (
-                  <AddressLink key={arbiter} address={arbiter} what="arbiter" />
+                  <Fragment key={arbiter}>
+                    <AddressLink address={arbiter} what="arbiter" />{" "}
+                  </Fragment>
                 ))}
-            </td>
-            <td className="end">
-              {votes[vote]}
-              {quorum === null ? "" : ` of ${quorum}`}
             </td>
           </tr>
         ))}

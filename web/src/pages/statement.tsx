@@ -82,9 +82,9 @@ function Sums({ statement }: { statement: Statement }) {
       aside={<span className="hint">{complete ? "the month is complete" : "the month is not over yet"}</span>}
     >
       <p>
-        Of <AddressLink address={wallet} what="wallet" />, spendable and escrowed credits together.
+        Spendable and escrowed credits together, of <AddressLink address={wallet} what="wallet" />
       </p>
-      <Table plain caption="Sum of the month" columns={["", { end: "Credits" }, { end: "Worth, USDG" }]}>
+      <Table plain caption="Sum of the month" columns={["", { end: "Credits" }, { end: "USDG" }]}>
         <Balance label="Opening balance" value={opening} />
         {lines.map(([sign, label, value]) => (
           <tr key={label}>

@@ -99,15 +99,7 @@ function Models({ ids }: { ids: readonly string[] }) {
 }
 
 function OperatorTable({ operators }: { operators: readonly Operator[] }) {
-  const columns = [
-    "Operator",
-    "State",
-    { end: "Jobs" },
-    { end: "Success" },
-    { end: "Credits" },
-    { end: "Signers" },
-    { end: "Reserve" },
-  ];
+  const columns = ["Operator", "State", { end: "Jobs" }, { end: "Success" }, { end: "Credits" }, { end: "Reserve" }];
   return (
     <Table caption="Operators and their last 24 hours" columns={columns}>
       {operators.map((operator) => (
@@ -122,7 +114,6 @@ function OperatorTable({ operators }: { operators: readonly Operator[] }) {
           <td className="end">{count(operator.jobs_24h)}</td>
           <td className="end">{success(operator.success_24h)}</td>
           <td className="end">{count(operator.credits_24h)}</td>
-          <td className="end">{operator.signers.filter(({ removed_at }) => removed_at === null).length}</td>
           <td className="end">{credits(operator.reserve)}</td>
         </tr>
       ))}
