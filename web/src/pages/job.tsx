@@ -36,7 +36,12 @@ export function JobPage() {
   const proof = signed === null ? null : toProofHash(signed);
   const unanswered = verdict !== null && !verdict.audit.open && signed === null;
   return (
-    <Page key={id} title="Job" tab={tabOf(id, chain.data, verdict)} about={<Hash value={id} what="job id" full />}>
+    <Page
+      key={id}
+      title="Job"
+      tab={tabOf(id, chain.data, verdict)}
+      about={<About id={id} job={chain.data} own={own.data} />}
+    >
       {chain.data ? <VerdictCard {...judged} unchecked={uncheckedOf(chain.data)} /> : null}
       {chain.data?.disputed ? <Disputed job={chain.data} /> : null}
       {chain.data ? <WhyUncharged job={chain.data} /> : null}
@@ -71,6 +76,18 @@ export function JobPage() {
     </Page>
   );
 }
+
+/** Which job it is, and its state. */
+const About = ({ id, job, own }: { id: string; job: ChainJob | undefined; own: Job | null | undefined }) => (
+  <span className="row-start">
+    <Hash value={id} what="job id" full />
+    {job === undefined ? null : job.status === null ? (
+      <Badge tone="wait">not indexed yet</Badge>
+    ) : (
+      <JobBadge status={own?.status ?? job.status} />
+    )}
+  </span>
+);
 
 /** A value, one frame later: cards that are drawn one after the other never hold a slow phone up for long. */
 function useLater<T>(value: T): T {
@@ -127,13 +144,11 @@ const Disputed = ({ job: { id, status } }: { job: ChainJob }) => (
 type FactsProps = { job: ChainJob; own: Job | null | undefined; worker: string | null };
 
 /** What the time line does not say; to the owner also what only the service knows. */
-function Facts({ job: { status, model, tier, wallet, proof_hash }, own, worker }: FactsProps) {
+function Facts({ job: { model, tier, wallet, proof_hash }, own, worker }: FactsProps) {
   const { prompt_tokens, completion_tokens, completion_tokens_details: details } = own?.usage ?? {};
   const reasoning = details === undefined ? "" : `, ${count(details.reasoning_tokens)} of them reasoning`;
-  const badge =
-    status === null ? <Badge tone="wait">not indexed yet</Badge> : <JobBadge status={own?.status ?? status} />;
   return (
-    <Card title={own ? "Your job" : "Job"} aside={badge}>
+    <Card title={own ? "Your job" : "Job"}>
       <dl className="facts">
         <Fact label="Model">
           {model === null ? (

@@ -8,22 +8,14 @@ import { Field, Select, Switch } from "../ui/controls.tsx";
 import { count, credits, milliseconds, percent, tokensPerSecond } from "../ui/format.ts";
 import { Loaded } from "../ui/loaded.tsx";
 import { Card, Empty, Page } from "../ui/page.tsx";
-import {
-  Estimator,
-  EXAMPLE_TOKENS,
-  formula,
-  Hosted,
-  NameAndPrice,
-  pricesOf,
-  useAnswerTokens,
-} from "../ui/price-table.tsx";
+import { Estimator, formula, Hosted, NameAndPrice, pricesOf, useAnswerTokens } from "../ui/price-table.tsx";
 import { TierBadge } from "../ui/status.tsx";
 import { Table } from "../ui/table.tsx";
 
 export function Models() {
   const models = useQuery(modelsQuery);
   return (
-    <Page title="Models" about={<Example models={models.data?.data ?? []} />}>
+    <Page title="Models" about="What an answer costs, and how each model answered in the last 24 hours.">
       <Card>
         <Loaded query={models} rows={8} height={36}>
           {({ data }) => (data.length === 0 ? <Empty title="The catalog is empty" /> : <Choice models={data} />)}
@@ -100,7 +92,8 @@ function Choice({ models }: { models: readonly Model[] }) {
         <ModelTable models={shown} tokens={answer.tokens} />
       )}
       <p className="hint">
-        First token, speed, uptime and failed requests are of the last 24 hours, as this service's gateways saw them.
+        <Example models={models} tokens={answer.tokens} /> First token, speed, uptime and failed requests are as this
+        service's gateways saw them.
       </p>
     </>
   );
@@ -147,10 +140,10 @@ function Row({ model, tokens }: { model: Model; tokens: number }) {
   );
 }
 
-/** The rule of the charge by example: what the dearest model takes. */
-function Example({ models }: { models: readonly Model[] }) {
+/** The rule of the charge by example: what the dearest model takes for such an answer. */
+function Example({ models, tokens }: { models: readonly Model[]; tokens: number }) {
   const dearest = models.toSorted((a, b) => b.credits_per_request - a.credits_per_request)[0];
   if (dearest === undefined) return null;
-  const price = quote(EXAMPLE_TOKENS, pricesOf(dearest));
-  return <>{`${EXAMPLE_TOKENS} tokens of ${dearest.id}: ${formula(dearest, EXAMPLE_TOKENS)} = ${credits(price)}.`}</>;
+  const price = credits(quote(tokens, pricesOf(dearest)));
+  return <>{`${count(tokens)} tokens of ${dearest.id} cost ${formula(dearest, tokens)} = ${price}.`}</>;
 }

@@ -141,7 +141,7 @@ function Balance({ account }: { account: AccountInfo }) {
           )}
         </Figure>
         <Figure label="In running jobs" value={shown(bonds === null ? null : escrowed - bonds)}>
-          {bonds === null ? `${count(escrowed)} in jobs and bonds` : "what they do not cost comes back"}
+          {bonds === null ? `${count(escrowed)} in jobs and bonds` : "what is not charged comes back"}
         </Figure>
         <Figure label="In bonds" value={shown(bonds)}>
           of disputes that you opened

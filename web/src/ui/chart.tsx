@@ -30,6 +30,13 @@ const HEIGHT = 200;
 const LEAST = 3;
 /** Colours of the palette (styles/pages.css); what comes after them shares the last one. */
 const COLOURS = 8;
+/** The span that runs now. */
+const RUNNING: Record<string, string> = {
+  hour: "This hour",
+  "six hours": "These six hours",
+  day: "Today (UTC)",
+  month: "This month (UTC)",
+};
 const STEPS: Record<string, number> = { ArrowLeft: -1, ArrowRight: 1, ArrowDown: -1, ArrowUp: 1 };
 
 /**
@@ -58,7 +65,7 @@ export function Chart({ label, kind, starts, span, series, says, tick = says, to
     <figure className="chart">
       <div className="plot">
         <div className="ticks" aria-hidden="true">
-          {[top, top / 2, 0].map((value) => (
+          {(drawn.length === 0 ? [] : [top, top / 2, 0]).map((value) => (
             <span key={value}>{tick(value)}</span>
           ))}
         </div>
@@ -79,7 +86,7 @@ export function Chart({ label, kind, starts, span, series, says, tick = says, to
           onPointerLeave={() => setShown(null)}
         >
           <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
-            {[0, 1, 2].map((line) => (
+            {(drawn.length === 0 ? [2] : [0, 1, 2]).map((line) => (
               <line
                 key={line}
                 className={line === 2 ? "axis" : "grid"}
@@ -108,7 +115,7 @@ export function Chart({ label, kind, starts, span, series, says, tick = says, to
         </div>
       </div>
       <figcaption className="legend">
-        <span className="when">{shown === null ? `by the ${span}, now` : nameOf(starts[at], span)}</span>
+        <span className="when">{shown === null ? (RUNNING[span] ?? span) : nameOf(starts[at], span)}</span>
         {drawn.map((one, index) => (
           <span key={one.name}>
             <i className={colourOf(one, index)} /> {one.name} <strong>{valueInWords(one.values[at], says)}</strong>

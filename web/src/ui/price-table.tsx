@@ -9,7 +9,7 @@ import { Badge, TierBadge } from "./status.tsx";
 import { Table } from "./table.tsx";
 
 /** Length of the answer that prices are shown for first. */
-export const EXAMPLE_TOKENS = 900;
+const EXAMPLE_TOKENS = 900;
 const MOST_TOKENS = 1_000_000;
 
 export const pricesOf = (model: Model): Prices => ({

@@ -113,9 +113,12 @@ export function AnswerCard({ proof }: { proof: string | null }) {
           </Notice>
         ) : (
           <Notice tone="warn" title="This is another text than this job's worker signed">
+            <p>Every character counts, spaces included: copy the whole answer.</p>
             <p className="row-start">
-              Its SHA-256 is <Hash value={hash} what="hash of the text" />, the job's proof is{" "}
-              <Hash value={proof} what="proof hash" />. Every character counts, spaces included: copy the whole answer.
+              Its SHA-256 is <Hash value={hash} what="hash of the text" />
+            </p>
+            <p className="row-start">
+              The job's proof is <Hash value={proof} what="proof hash" />
             </p>
           </Notice>
         )}

@@ -154,9 +154,9 @@ export function Join({ dispute }: { dispute: OpenDispute }) {
   return (
     <Card title="Say what you received">
       <p>
-        The operator says that you received <Hash value={toProofHash(receivedHash)} what="hash of the dispute" />. Until{" "}
-        {momentOf(ruleFrom)} your wallet can add its own hash to the dispute, once and without a bond; the arbiters see
-        both.
+        Until {momentOf(ruleFrom)} your wallet can add its own hash to the dispute, once and without a bond; the
+        arbiters see both. The operator says that you received{" "}
+        <Hash value={toProofHash(receivedHash)} what="hash of the dispute" />
       </p>
       <AnswerInput label="The answer as your wallet's owner received it" onHash={setHash} />
       {hash === null ? null : <HashOf hash={hash} />}

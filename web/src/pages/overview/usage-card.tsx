@@ -9,7 +9,7 @@ import { Button, Segments } from "../../ui/controls.tsx";
 import { downloadCsv } from "../../ui/download.ts";
 import { count, credits, percent, seconds } from "../../ui/format.ts";
 import { Loaded } from "../../ui/loaded.tsx";
-import { Card } from "../../ui/page.tsx";
+import { Card, Empty } from "../../ui/page.tsx";
 import { Table } from "../../ui/table.tsx";
 import { useChoice } from "../../ui/use-choice.ts";
 
@@ -64,6 +64,13 @@ function Shown({ usage, measure }: { usage: Usage; measure: Measure }) {
   // Until the chosen time is read, the bars are still those of the one before.
   const span = SPANS[data.length] ?? "day";
   const file = `usage-by-${span}-from-${data[0]?.from.slice(0, 10)}.csv`;
+  if (sum((one) => one.jobs) === 0) {
+    return (
+      <Empty title="No jobs in this time">
+        <p>Credits, tokens and times are charted here.</p>
+      </Empty>
+    );
+  }
   return (
     <>
       <div className="row">

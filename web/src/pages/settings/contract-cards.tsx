@@ -1,5 +1,5 @@
 /** What the contract keeps about a wallet's spending: its operator, its limits, its authorization key and its dispute key. */
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
 import { type Address, isAddress, isAddressEqual, zeroAddress } from "viem";
 import type { AccountInfo } from "../../../contract.ts";
 import { app } from "../../data/app.ts";
@@ -135,7 +135,7 @@ function keyIn(text: string): Address | null {
   return isAddress(typed) && !isAddressEqual(typed, zeroAddress) ? typed : null;
 }
 
-type KeyFieldProps = { label: string; name: string; hint: string; text: string; onChange: (text: string) => void };
+type KeyFieldProps = { label: string; name: string; hint: ReactNode; text: string; onChange: (text: string) => void };
 
 const KeyField = ({ text, onChange, ...field }: KeyFieldProps) => (
   <Field
@@ -262,7 +262,12 @@ export function DisputeKeyCard({ account }: { account: AccountInfo }) {
           name="dispute-key"
           text={text}
           onChange={setText}
-          hint="The address that `cmi-client dispute-key` made. Every new naming makes what was signed before void."
+          hint={
+            <>
+              The address that <code>cmi-client dispute-key</code> made. Naming a key again, also the same one, voids
+              what was signed before.
+            </>
+          }
         />
         <Field
           label="Disputes open at a time"

@@ -13,14 +13,14 @@ export function HourlyFacts({ worker: { hourly } }: { worker: Worker }) {
   const { asked, at_work } = hourly;
   return (
     <>
-      <Fact label="Earned an hour ready">
-        {rate(asked)} <span className="hint">of the {hours(asked.hours)} of 24 in which it could be asked</span>
+      <Fact label="Earned per hour ready">
+        {rate(asked)} <p className="hint">It could be asked for {hours(asked.hours)} of the last 24.</p>
       </Fact>
-      <Fact label="Earned an hour at work">
+      <Fact label="Earned per hour at work">
         {rate(at_work)}{" "}
-        <span className="hint">
-          of {hours(at_work.hours)} from offer to last token, for this service; answers side by side count each
-        </span>
+        <p className="hint">
+          {hours(at_work.hours)} of answers for this service, from offer to last token. Those side by side count each.
+        </p>
       </Fact>
     </>
   );
