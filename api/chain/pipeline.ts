@@ -36,7 +36,16 @@ import {
   type Submission,
 } from "./operations.ts";
 import { type OutboxRow, VOID } from "./outbox.ts";
-import { BatchLimit, BatchTiming, MAX_IN_FLIGHT, OperationQueue, Pacer, type Pending } from "./queue.ts";
+import {
+  BatchLimit,
+  BatchTiming,
+  holdingUp,
+  type InFlight,
+  MAX_IN_FLIGHT,
+  OperationQueue,
+  Pacer,
+  type Pending,
+} from "./queue.ts";
 import { KEEP_BLOCKS, ReorgWatch } from "./reorg-watch.ts";
 import type { Rpc } from "./rpc.ts";
 import {
@@ -96,8 +105,8 @@ export class Pipeline {
   readonly #timing = new BatchTiming();
   readonly #reorgs: ReorgWatch;
   readonly #observers: BatchObserver[] = [];
-  /** When each transaction that is not mined yet was recorded or taken up, by nonce, `performance.now()`. */
-  readonly #inFlight = new Map<number, number>();
+  /** Transactions that are not mined yet, since they were recorded or taken up, by nonce. */
+  readonly #inFlight = new Map<number, InFlight>();
   /** When a transaction was last found mined, `performance.now()`. */
   #minedAt = Number.NEGATIVE_INFINITY;
   /** The sender's count, and the block at that, when somebody else was found to have used a nonce: those below may all be used. */
@@ -204,8 +213,7 @@ export class Pipeline {
 
   /** How long the oldest transaction in flight has waited to be mined, ms; 0 when none does. */
   get oldestMs(): number {
-    const [since] = this.#inFlight.values();
-    return since === undefined ? 0 : performance.now() - since;
+    return ageOfFirst(this.#inFlight.values());
   }
 
   /** How long nothing was mined although something waits for it, ms; 0 when nothing waits. */
@@ -224,10 +232,10 @@ export class Pipeline {
     if (this.#signing || this.#stopping || this.#nextNonce === null || this.#queue.size === 0) return;
     if (!this.#context.maySend()) return this.#later(LOCKLESS_MS);
     if (this.#context.term() !== this.#term) return this.#beginTerm(this.#nextNonce);
-    if (this.#inFlight.size >= MAX_IN_FLIGHT) return;
-    const queuedMs = this.#queue.age(Date.now());
-    const wait =
-      this.#timing.wait({ inFlight: this.#inFlight.size, oldestMs: this.oldestMs, queuedMs }) || this.#pacer.take();
+    const holding = holdingUp(this.#inFlight.values());
+    if (holding.length >= MAX_IN_FLIGHT) return;
+    const traffic = { inFlight: holding.length, oldestMs: ageOfFirst(holding), queuedMs: this.#queue.age(Date.now()) };
+    const wait = this.#timing.wait(traffic) || this.#pacer.take();
     if (wait > 0) return this.#later(wait);
     this.#signing = true;
     this.#sendNext(this.#nextNonce).then(
@@ -361,7 +369,7 @@ export class Pipeline {
   /** Brings a recorded transaction to its end. Returns when the outcome is known, or when the process stops. */
   async #finish(row: OutboxRow, waiters: Waiters): Promise<void> {
     const since = performance.now();
-    this.#inFlight.set(row.nonce, since);
+    this.#inFlight.set(row.nonce, { since, isPromised: false });
     while (!(await this.#tryFinish(row, waiters))) await sleep(UNREAD_MS);
     this.#timing.observe(performance.now() - since);
     this.#inFlight.delete(row.nonce);
@@ -379,7 +387,7 @@ export class Pipeline {
   async #tryFinish(row: OutboxRow, waiters: Waiters): Promise<boolean> {
     const { logger } = this.#context;
     try {
-      const outcome = await settleNonce(this.#sending, row, (promised) => tellPromise(promised, waiters));
+      const outcome = await settleNonce(this.#sending, row, (promised) => this.#promised(row, promised, waiters));
       if (outcome.status === "mined") await this.#mined(row, outcome, waiters);
       if (outcome.status === "foreign") await this.#foreign(row, outcome, waiters);
       return true;
@@ -387,6 +395,15 @@ export class Pipeline {
       logger.error({ err: error, nonce: row.nonce }, "the outcome of a transaction could not be read; trying again");
       return false;
     }
+  }
+
+  /** The sequencer promises the transaction, or has broken its promise (null). */
+  #promised({ nonce }: OutboxRow, promised: PlacedVariant | null, waiters: Waiters): void {
+    const inFlight = this.#inFlight.get(nonce) as InFlight;
+    inFlight.isPromised = promised !== null;
+    if (promised === null) return;
+    tellPromise(promised, waiters);
+    this.#pump();
   }
 
   async #mined(row: OutboxRow, { variant, batch }: PlacedVariant, waiters: Waiters): Promise<void> {
@@ -479,6 +496,11 @@ export class Pipeline {
       logger.error({ err: error, nonce }, "a mined transaction could not be marked as such");
     }
   }
+}
+
+/** How long the first of these has been on its way, ms; 0 without one. */
+function ageOfFirst([first]: Iterable<InFlight>): number {
+  return first === undefined ? 0 : performance.now() - first.since;
 }
 
 /** What a batch did for one of its jobs. */

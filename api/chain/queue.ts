@@ -103,8 +103,10 @@ export class BatchLimit {
   }
 }
 
-/** Consecutive nonces in flight. Nodes keep at least 16 of a sender; more would only make a lost one hold up more. */
+/** Consecutive nonces in flight that hold others up. Nodes keep at least 16 of a sender; more would only make a lost one hold up more. */
 export const MAX_IN_FLIGHT = 8;
+/** As many more can be promised by the sequencer. */
+const MAX_PROMISED = 8;
 /** With fewer in flight, operations wait only until the oldest of these is `SHORTEST_MS` old. */
 export const AT_ONCE = 2;
 /** Shortest and longest time that operations gather once those are in flight, ms. */
@@ -116,7 +118,19 @@ const LONGEST_SPACING_MS = 50;
 /** What is left of an old confirmation time at each new one: a slow one counts, and is forgotten. */
 const MEMORY = 0.9;
 
-/** Transactions in flight, how long the oldest of them and the oldest queued operation have waited, ms. */
+/** A transaction on its way: since when, `performance.now()`, and whether the sequencer promises it. */
+export type InFlight = { since: number; isPromised: boolean };
+
+/**
+ * The transactions in flight that hold others up. One that is promised only waits for its block, which has room for others; until then its nonce
+ * takes up the node's memory, so the ones after the first eight count again.
+ */
+export function holdingUp(inFlight: Iterable<InFlight>): InFlight[] {
+  let room = MAX_PROMISED;
+  return [...inFlight].filter(({ isPromised }) => !isPromised || room-- <= 0);
+}
+
+/** Transactions that hold others up, how long the oldest of them and the oldest queued operation have waited, ms. */
 type Traffic = { inFlight: number; oldestMs: number; queuedMs: number };
 
 /**
@@ -124,7 +138,7 @@ type Traffic = { inFlight: number; oldestMs: number; queuedMs: number };
  *
  * - On a chain of a block a transaction, what comes while one is mined shares the next one.
  * - The transactions in flight share the time between two blocks. If they gathered for less, all would be sent soon after a block, and later
- *   operations would miss the next one too.
+ *   operations would miss the next one too. Those that the sequencer promises do not count (`holdingUp`).
  * - A block costs node, index, database and gateway ten times what an operation does. So the next batch waits by the size of the last one.
  *   The operations of a client alone come one by one, and are not spaced.
  */

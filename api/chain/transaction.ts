@@ -114,12 +114,13 @@ export function firstOffer(
 
 /**
  * Brings one recorded transaction to its end. Returns when the outcome is known, or `abandoned` when this process
- * stops. The row then stays open for the next one. `onPromise` is told of each block for which the sequencer promises the transaction.
+ * stops. The row then stays open for the next one. `onPromise` is told of each block for which the sequencer promises the transaction, and null when
+ * that is broken.
  */
 export function settleNonce(
   sending: Sending,
   row: OutboxRow,
-  onPromise: (promised: PlacedVariant) => void,
+  onPromise: (promised: PlacedVariant | null) => void,
 ): Promise<NonceOutcome> {
   return new OpenNonce(sending, row, onPromise).settle();
 }
@@ -128,7 +129,7 @@ export function settleNonce(
 class OpenNonce {
   readonly #sending: Sending;
   readonly #row: OutboxRow;
-  readonly #onPromise: (promised: PlacedVariant) => void;
+  readonly #onPromise: (promised: PlacedVariant | null) => void;
   readonly #log: Logger;
   /** Number of the block for which the sequencer promises it; null while it does not. */
   #promisedFor: number | null = null;
@@ -144,7 +145,7 @@ class OpenNonce {
   /** Who was seen to have used the nonce, while that is no variant of ours with a receipt. */
   #user: SeenUser | null = null;
 
-  constructor(sending: Sending, row: OutboxRow, onPromise: (promised: PlacedVariant) => void) {
+  constructor(sending: Sending, row: OutboxRow, onPromise: (promised: PlacedVariant | null) => void) {
     this.#sending = sending;
     this.#row = row;
     this.#onPromise = onPromise;
@@ -214,6 +215,7 @@ class OpenNonce {
     );
     this.#sending.context.metrics.transactionSteps.inc({ step: "resend" });
     this.#promisedFor = null;
+    this.#onPromise(null);
     this.#since = Date.now();
     this.#send = true;
   }

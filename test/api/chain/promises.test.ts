@@ -78,3 +78,15 @@ it("after a broken promise the same bytes go out again once the block is there",
   await world.node.mine({ blocks: 1 });
   expect(await mined).toMatchObject({ status: "mined", hash });
 });
+
+it("what is promised leaves room for more than a block's eight transactions", async () => {
+  const { pipeline, head } = await start();
+  const locks = [];
+  for (let sent = 0; sent < 12; sent += 1) {
+    const { promised, mined } = pipeline.submit(lock(head));
+    expect(await promised).toMatchObject({ status: "promised" });
+    locks.push(mined);
+  }
+  await world.node.mine({ blocks: 1 });
+  for (const mined of locks) expect(await mined).toMatchObject({ status: "mined" });
+});

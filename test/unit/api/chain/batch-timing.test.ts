@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { AT_ONCE, BatchTiming, MAX_IN_FLIGHT } from "../../../../api/chain/queue.ts";
+import { AT_ONCE, BatchTiming, holdingUp, MAX_IN_FLIGHT } from "../../../../api/chain/queue.ts";
 
 /** How long an operation that was just queued gathers while `AT_ONCE` transactions are in flight, after these confirmation times. */
 const gathered = (...confirmations: number[]): number => {
@@ -48,5 +48,20 @@ describe("how long operations gather", () => {
     const idle = { inFlight: 0, oldestMs: 0, queuedMs: 0 };
     expect(timing.wait(idle, 1_000)).toBe(ms);
     expect(timing.wait(idle, 1_000 + ms)).toBe(0);
+  });
+});
+
+describe("transactions that hold others up", () => {
+  const waiting = { since: 7, isPromised: false };
+  const promised = (count: number) => Array.from({ length: count }, (_, since) => ({ since, isPromised: true }));
+
+  it("are those that the sequencer does not promise", () => {
+    expect(holdingUp([])).toEqual([]);
+    expect(holdingUp([...promised(3), waiting, ...promised(2), waiting])).toEqual([waiting, waiting]);
+  });
+
+  it("are the promised ones beyond the eighth, too", () => {
+    expect(holdingUp([...promised(8), waiting])).toEqual([waiting]);
+    expect(holdingUp([...promised(10), waiting])).toEqual([...promised(10).slice(8), waiting]);
   });
 });
