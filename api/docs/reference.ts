@@ -1,5 +1,5 @@
 /** `/docs/reference`: the OpenAPI document as a page. Operations keep the addresses that clients may have linked: `#tag/<tag>/operation/<id>`. */
-import type { openApiDocument } from "../routes/openapi/document.ts";
+import type { createDocument } from "zod-openapi";
 import { codeBlock, escapeHtml, inline, markdown, type Page, type Section, tabs } from "./pages.ts";
 
 /** What our own document uses of OpenAPI and JSON Schema. */
@@ -56,7 +56,7 @@ const NOT_OFFERED = "Not offered.";
 const JSON_TYPE = "application/json";
 
 /** The page of the API that `document` describes. */
-export function referencePage(document: ReturnType<typeof openApiDocument>): Page {
+export function referencePage(document: ReturnType<typeof createDocument>): Page {
   const { info, servers, tags, paths, webhooks, components } = document as unknown as Document;
   const baseUrl = servers[0].url;
   const schemas = new Schemas(components.schemas);
