@@ -103,6 +103,7 @@ export async function startGateway(
     indexedBlock: async () => (await getHead(pool))?.blockNumber ?? null,
     mostUnpaid: () => rows.store.mostUnpaid(),
     signerBalance: async () => BigInt(await rpc.request<Hex>("eth_getBalance", [account.address, "latest"], 2_000)),
+    operatorPart: () => chain.operator.part(),
   });
 
   // From then on what the chain shows of this gateway's jobs and disputes is all there is.

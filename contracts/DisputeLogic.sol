@@ -29,6 +29,10 @@ import {AccountSlot, JobSlot} from "./Words.sol";
 ///                                                             bond             if it opened
 ///   Proven         none (expired)     escrow                  unpaid           -                -
 ///
+/// The operator's part of the fee leaves its earnings when the settled job is disputed, and returns if that is rejected. With every
+/// other end, and with two signed answers, it goes to the treasury before that pays: then the treasury has had the whole fee. To
+/// take it only at the end would be too late, because a dispute without a ruling can be ended when the part has vested long since.
+///
 /// A bond is the smaller of C and BOND. For a proven job, which its operator never vouched for, the operator owes no more than
 /// that either way; and it keeps its bond if the wallet joined with the hash that the worker signed.
 library DisputeLogic {
@@ -42,6 +46,13 @@ library DisputeLogic {
     uint8 internal constant LIMIT = 8;
     /// @notice Longest time a DisputeRequest can be signed ahead, seconds.
     uint256 internal constant REQUEST_SPAN = 600;
+
+    /// @dev Where the operator's part of a settled job's fee is.
+    enum Part {
+        Earned, // in the operator's earnings
+        Held, // in the escrow, while the job is in dispute
+        Forfeited // with the treasury
+    }
 
     /// @dev Who opens a dispute: a caller for itself, or the wallet by its dispute key.
     struct Opener {
@@ -159,6 +170,7 @@ library DisputeLogic {
         }
         state.accounts[wallet] = account;
         state.disputes[jobId] = dispute;
+        if (!proven) _movePart(state, d, jobId, job, Part.Earned, Part.Held);
         job = job.to(JobStatus.Disputed).withDueAt(block.timestamp + state.windows.arbitration);
         state.jobs[jobId] = job;
         emit IInferenceEscrow.JobDisputed(
@@ -354,8 +366,10 @@ library DisputeLogic {
             emit IInferenceEscrow.JobRefunded(jobId, wallet, job.credits(), account.free(), account.escrowed());
         } else {
             state.jobs[jobId] = job;
+            if (!charged) return;
+            _movePart(state, d, jobId, job, disputed ? Part.Held : Part.Earned, Part.Forfeited);
             // No vote, so no more than what the protocol had of this job.
-            if (charged) _grant(state, d, jobId, job, job.feeUnits(), false);
+            _grant(state, d, jobId, job, job.feeUnits(), false);
         }
     }
 
@@ -409,7 +423,10 @@ library DisputeLogic {
         if (dispute.fromProven) {
             // The gateway hid the answer: the worker did its work.
             if (ruling == Ruling.GatewayAtFault) _payWorker(state, d, jobId, job);
-        } else if (ruling == Ruling.GatewayAtFault) {
+            return;
+        }
+        _movePart(state, d, jobId, job, Part.Held, rejected ? Part.Earned : Part.Forfeited);
+        if (ruling == Ruling.GatewayAtFault) {
             uint256 left = _chargeOperator(state, jobId, job, wallet);
             _grant(state, d, jobId, job, left, false);
         } else if (ruling == Ruling.WorkerAtFault && punished) {
@@ -439,6 +456,39 @@ library DisputeLogic {
         state.creditsOwed -= bond;
         address payee = dispute.byOperator ? _payoutOf(d, job) : state.treasury;
         state.pay(d.token, jobId, payee, bond * Ledger.UNITS_PER_CREDIT);
+    }
+
+    // ----------------------------------------------------------------------------------------------------- earnings
+
+    /// @dev Moves the operator's part of a settled job's fee. It cannot have vested when it leaves the earnings: disputes and
+    ///      equivocations come sooner. Where the fee was given back before, the part went to the treasury, and nothing moves.
+    function _movePart(
+        EscrowState storage state,
+        Deployment memory d,
+        bytes16 jobId,
+        JobSlot job,
+        Part from,
+        Part to
+    ) private {
+        uint256 part = job.operatorUnits();
+        if (part == 0 || state.compensations[jobId].granted != 0) return;
+        uint8 operator = job.operator();
+        uint16 day = Ledger.dayOf(job.lockedAt());
+        uint256 units = state.earnings[operator][day];
+        if (from == Part.Earned) units -= part;
+        if (to == Part.Earned) units += part;
+        state.earnings[operator][day] = units;
+        emit IInferenceEscrow.EarningsChanged(
+            operator,
+            jobId,
+            ++state.operators[operator].sequence,
+            day,
+            units,
+            to == Part.Held ? part : 0
+        );
+        if (to != Part.Forfeited) return;
+        state.unitsOwed -= part;
+        state.pay(d.token, jobId, state.treasury, part);
     }
 
     // ------------------------------------------------------------------------------------------------- compensation
@@ -475,7 +525,7 @@ library DisputeLogic {
     }
 
     /// @dev The worker of a proven job gets what finalization would have paid: up to BOND credits from the operator's reserve, the
-    ///      rest from the treasury. On what the operator pays the protocol has its fee.
+    ///      rest from the treasury. On what the operator pays the protocol has its whole fee.
     function _payWorker(EscrowState storage state, Deployment memory d, bytes16 jobId, JobSlot job) private {
         uint32 due = state.proofs[jobId].credits;
         uint256 workerShare = Ledger.UNITS_PER_CREDIT - job.feeBps();

@@ -9,12 +9,12 @@ import {IArbitrationPanel} from "./interfaces/IArbitrationPanel.sol";
 import {IInferenceEscrow} from "./interfaces/IInferenceEscrow.sol";
 import {IWorkerRegistry} from "./interfaces/IWorkerRegistry.sol";
 import {Dispute, DisputeKey, Operator, Signer, Windows} from "./Types.sol";
-import {AccountSlot, AccountSlots, JobSlot} from "./Words.sol";
+import {AccountSlot, AccountSlots, FeeTerms, JobSlot} from "./Words.sol";
 
 /// @notice What each lock reads besides its wallet, in one slot.
 struct Config {
-    uint16 feeBps;
-    uint16 nextFeeBps; // in force from nextFeeAt when that is not 0
+    FeeTerms fee;
+    FeeTerms nextFee; // in force from nextFeeAt when that is not 0
     uint40 nextFeeAt;
     bool pausedByGuardian;
     bool pausedByGovernance;
@@ -59,7 +59,7 @@ struct EscrowState {
     Config config;
     address treasury;
     uint96 creditsOwed; // free and escrowed credits of all accounts, reserves and held bonds of all operators
-    uint256 unitsOwed; // deferred payouts, token units
+    uint256 unitsOwed; // deferred payouts, earnings of operators, and their parts that disputes hold; token units
     mapping(address key => Signer) signers;
     mapping(uint8 id => Operator) operators;
     mapping(address wallet => AccountSlot) accounts;
@@ -72,12 +72,14 @@ struct EscrowState {
     mapping(bytes16 jobId => Dispute) disputes;
     mapping(bytes16 jobId => Compensation) compensations;
     mapping(uint8 operator => DayTotal) compensatedFor;
+    mapping(uint8 operator => mapping(uint16 day => uint256 units)) earnings; // by the UTC day of the lock
     DayTotal compensated;
     address guardian;
     uint8 operatorCount;
     uint32 adminSequence;
     uint32 accountCount;
     uint40 compensationCap; // credits a UTC day
+    uint40 longestRisk; // LONGEST_RISK of the escrow; written once
     Deployment deployment;
     Windows windows; // written once
 }
@@ -189,6 +191,13 @@ library Ledger {
         emit IInferenceEscrow.PayoutDeferred(jobId, payee, units);
     }
 
+    /// @notice Credits an operator with its part of the fee of a job that has just settled.
+    function earn(EscrowState storage state, JobSlot job) internal returns (uint256 units) {
+        units = job.operatorUnits();
+        state.earnings[job.operator()][dayOf(job.lockedAt())] += units;
+        state.unitsOwed += units;
+    }
+
     /// @notice Changes an operator's reserve and says so.
     function setReserve(
         EscrowState storage state,
@@ -205,6 +214,11 @@ library Ledger {
     /// @notice Refuses a call in the state the job is in.
     function wrongState(bytes16 jobId, JobSlot job) internal pure {
         revert IInferenceEscrow.Job_WrongState(jobId, uint8(job.status()));
+    }
+
+    /// @notice Fee of a job locked now.
+    function feeNow(Config storage config) internal view returns (FeeTerms) {
+        return config.nextFeeAt != 0 && block.timestamp >= config.nextFeeAt ? config.nextFee : config.fee;
     }
 
     /// @notice UTC day of a time.

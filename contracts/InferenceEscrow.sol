@@ -33,7 +33,17 @@ import {
     Signer,
     Windows
 } from "./Types.sol";
-import {AccountSlot, AccountSlots, JobSlot, JobSlots, LockTerms, Payee, Usage, Usages} from "./Words.sol";
+import {
+    AccountSlot,
+    AccountSlots,
+    FeeTermsFields,
+    JobSlot,
+    JobSlots,
+    LockTerms,
+    Payee,
+    Usage,
+    Usages
+} from "./Words.sol";
 
 /// @title Escrow of a credit-metered inference service
 /// @notice Ledger of prepaid credits and state machine of jobs, immutable: no proxy, no upgrade. Disputes stand in the linked
@@ -65,7 +75,8 @@ import {AccountSlot, AccountSlots, JobSlot, JobSlots, LockTerms, Payee, Usage, U
 ///
 /// Invariants, after every transaction (test/contracts/solidity, docs/contracts/trust-model.md):
 ///   1. token.balanceOf(this) ≥ creditsOwed × 10,000 + unitsOwed; equal but for donations.
-///   2. creditsOwed = Σ free + escrowed of accounts + Σ reserve + held of operators.
+///   2. creditsOwed = Σ free + escrowed of accounts + Σ reserve + held of operators. unitsOwed = Σ deferred payouts + Σ earnings of
+///      operators + Σ parts of them that open disputes hold.
 ///   3. An account's escrowed credits are those of its open, proven or disputed-from-proven jobs and its bonds.
 ///   4. Only a wallet's own calls, locks by the operator it chose and bonds that its dispute key signed lower its free credits.
 ///   5. A wallet with an authorization key loses at most maxCredits of each Authorization signed, once each.
@@ -76,6 +87,7 @@ contract InferenceEscrow is IInferenceEscrow, Ownable, ReentrancyGuardTransient 
     using JobMessages for *;
     using Ledger for EscrowState;
     using Ledger for AccountSlot;
+    using Ledger for Config;
     using SafeERC20 for IERC20;
 
     /// @notice Token units of one credit: 0.01 of a 6-decimal stablecoin.
@@ -85,7 +97,9 @@ contract InferenceEscrow is IInferenceEscrow, Ownable, ReentrancyGuardTransient 
     /// @notice Most credits a job can lock: 50 stablecoin units. A slash must be worth more.
     uint32 public constant JOB_LIMIT = Pricing.JOB_LIMIT;
     /// @notice Highest protocol fee: 20 %.
-    uint16 public constant FEE_CAP_BPS = 2_000;
+    uint16 public constant FEE_CAP_BPS = OperatorLogic.FEE_CAP_BPS;
+    /// @notice Highest share of the fee that operators can have, twentieths: half.
+    uint8 public constant OPERATOR_SHARE_CAP = OperatorLogic.SHARE_CAP;
     /// @notice Operators that can ever be admitted.
     uint8 public constant MOST_OPERATORS = OperatorLogic.MOST;
     /// @notice Highest compensation cap: 10,000 stablecoin units a day.
@@ -123,7 +137,6 @@ contract InferenceEscrow is IInferenceEscrow, Ownable, ReentrancyGuardTransient 
     uint32 private immutable FINALIZATION_WINDOW;
     /// @dev dispute + inclusion: a settled job is disputable before settledAt + this.
     uint256 private immutable SETTLED_WINDOW;
-    uint32 private immutable NOTICE_WINDOW;
 
     EscrowState private _state;
 
@@ -180,7 +193,6 @@ contract InferenceEscrow is IInferenceEscrow, Ownable, ReentrancyGuardTransient 
         PROOF_WINDOW = uint256(w.completion) + w.inclusion;
         FINALIZATION_WINDOW = w.finalization;
         SETTLED_WINDOW = uint256(w.dispute) + w.inclusion;
-        NOTICE_WINDOW = w.notice;
 
         (uint256 slashable, uint256 longest) = _risks(w);
         // Deadlines are kept as 32-bit seconds after the lock.
@@ -189,14 +201,15 @@ contract InferenceEscrow is IInferenceEscrow, Ownable, ReentrancyGuardTransient 
         _atLeast("unbonding", registry.unbondingPeriod(), slashable + 1);
 
         _state.deployment = Deployment({token: token_, registry: registry, panel: panel});
+        _state.longestRisk = uint40(longest);
         _state.windows = w;
         _setTreasury(treasury_);
         _setGuardian(guardian_);
         _setCompensationCap(compensationCap_);
-        _checkFee(feeBps_);
-        // No job can be open: the first fee needs no notice.
-        _state.config.feeBps = feeBps_;
-        emit FeeScheduled(++_state.adminSequence, feeBps_, uint40(block.timestamp));
+        OperatorLogic.checkFee(feeBps_, 0);
+        // No job can be open: the first fee needs no notice. Operators have no share of it until governance gives them one.
+        _state.config.fee = FeeTermsFields.pack(feeBps_, 0);
+        emit FeeScheduled(++_state.adminSequence, feeBps_, 0, uint40(block.timestamp));
     }
 
     // -------------------------------------------------------------------------------------------------------- money
@@ -309,7 +322,7 @@ contract InferenceEscrow is IInferenceEscrow, Ownable, ReentrancyGuardTransient 
     }
 
     /// @inheritdoc IInferenceEscrow
-    function liabilities() external view returns (uint256 credits, uint256 claimable) {
+    function liabilities() external view returns (uint256 credits, uint256 units) {
         return (_state.creditsOwed, _state.unitsOwed);
     }
 
@@ -357,15 +370,17 @@ contract InferenceEscrow is IInferenceEscrow, Ownable, ReentrancyGuardTransient 
 
     /// @inheritdoc IInferenceEscrow
     function stopOperator(uint8 operator, bool stopped) external {
+        (operator);
         // The guardian can only take away: giving back is governance's.
         if (!stopped) _checkOwner();
         else _requireGuardianOrOwner();
-        OperatorLogic.stop(_state, operator, stopped);
+        _forward(address(OperatorLogic), OperatorLogic.stop.selector);
     }
 
     /// @inheritdoc IInferenceEscrow
     function setOperatorAdmin(uint8 operator, address admin) external {
-        OperatorLogic.setAdmin(_state, operator, admin);
+        (operator, admin);
+        _forward(address(OperatorLogic), OperatorLogic.setAdmin.selector);
     }
 
     /// @inheritdoc IInferenceEscrow
@@ -380,18 +395,33 @@ contract InferenceEscrow is IInferenceEscrow, Ownable, ReentrancyGuardTransient 
 
     /// @inheritdoc IInferenceEscrow
     function fundReserve(uint8 operator, uint40 credits) external nonReentrant {
-        OperatorLogic.fundReserve(_state, operator, credits);
+        (operator, credits);
+        _forward(address(OperatorLogic), OperatorLogic.fundReserve.selector);
     }
 
     /// @inheritdoc IInferenceEscrow
     function announceReserveWithdrawal(uint8 operator, uint40 credits) external {
-        OperatorLogic.announceReserveWithdrawal(_state, operator, credits, LONGEST_RISK);
+        (operator, credits);
+        _forward(address(OperatorLogic), OperatorLogic.announceReserveWithdrawal.selector);
     }
 
     /// @inheritdoc IInferenceEscrow
     function withdrawReserve(uint8 operator, address receiver) external nonReentrant {
+        (operator);
         _requirePayable(receiver);
-        OperatorLogic.withdrawReserve(_state, operator, receiver);
+        _forward(address(OperatorLogic), OperatorLogic.withdrawReserve.selector);
+    }
+
+    /// @inheritdoc IInferenceEscrow
+    function withdrawEarnings(uint8 operator, uint16 firstDay, uint16 lastDay, address receiver) external nonReentrant {
+        (operator, firstDay, lastDay);
+        _requirePayable(receiver);
+        _forward(address(OperatorLogic), OperatorLogic.withdrawEarnings.selector);
+    }
+
+    /// @inheritdoc IInferenceEscrow
+    function earningsOf(uint8 operator, uint16 day) external view returns (uint256 units) {
+        return _state.earnings[operator][day];
     }
 
     /// @inheritdoc IInferenceEscrow
@@ -548,7 +578,7 @@ contract InferenceEscrow is IInferenceEscrow, Ownable, ReentrancyGuardTransient 
 
         account = _spent(account, wallet, credits);
         _state.accounts[wallet] = account;
-        JobSlot job = JobSlots.locked(account.id(), credits, perRequest, per1k, model, _feeOf(config), operator);
+        JobSlot job = JobSlots.locked(account.id(), credits, perRequest, per1k, model, config.feeNow(), operator);
         _state.jobs[jobId] = job;
         emit JobLocked(jobId, wallet, terms.tier(), credits, job, account);
     }
@@ -712,7 +742,9 @@ contract InferenceEscrow is IInferenceEscrow, Ownable, ReentrancyGuardTransient 
         _state.creditsOwed -= s.charge;
         emit JobSettled(jobId, s.wallet, s.signer, s.proofHash, s.charge, s.usage, s.r, s.vs, account);
         uint256 feeUnits = job.feeUnits();
-        _state.pay(TOKEN, jobId, s.payout, uint256(s.charge) * UNITS_PER_CREDIT - feeUnits);
+        uint256 workerUnits = uint256(s.charge) * UNITS_PER_CREDIT - feeUnits;
+        if (job.operatorShare() != 0) feeUnits -= _state.earn(job);
+        _state.pay(TOKEN, jobId, s.payout, workerUnits);
         uint256 batch = _batch;
         if (batch != 0) _batch = batch + feeUnits;
         else _state.pay(TOKEN, jobId, treasury(), feeUnits);
@@ -757,19 +789,19 @@ contract InferenceEscrow is IInferenceEscrow, Ownable, ReentrancyGuardTransient 
         Signature calldata byWorker
     ) external nonReentrant {
         (receivedHash, completion, byWorker);
-        _forward(DisputeLogic.open.selector);
+        _forward(address(DisputeLogic), DisputeLogic.open.selector);
     }
 
     /// @inheritdoc IInferenceEscrow
     function joinDispute(bytes16 jobId, bytes32 receivedHash) external nonReentrant {
         (jobId, receivedHash);
-        _forward(DisputeLogic.join.selector);
+        _forward(address(DisputeLogic), DisputeLogic.join.selector);
     }
 
     /// @inheritdoc IInferenceEscrow
     function setDisputeKey(address key, uint8 mostOpen) external nonReentrant {
         (key, mostOpen);
-        _forward(DisputeLogic.setKey.selector);
+        _forward(address(DisputeLogic), DisputeLogic.setKey.selector);
     }
 
     /// @inheritdoc IInferenceEscrow
@@ -782,19 +814,19 @@ contract InferenceEscrow is IInferenceEscrow, Ownable, ReentrancyGuardTransient 
         Signature calldata byKey
     ) external nonReentrant {
         (receivedHash, completion, byWorker, maxBond, expiresAt, byKey);
-        _forward(DisputeLogic.openByKey.selector);
+        _forward(address(DisputeLogic), DisputeLogic.openByKey.selector);
     }
 
     /// @inheritdoc IInferenceEscrow
     function rule(bytes16 jobId, Ruling ruling) external nonReentrant {
         (jobId, ruling);
-        _forward(DisputeLogic.rule.selector);
+        _forward(address(DisputeLogic), DisputeLogic.rule.selector);
     }
 
     /// @inheritdoc IInferenceEscrow
     function expire(bytes16 jobId) external nonReentrant {
         (jobId);
-        _forward(DisputeLogic.expire.selector);
+        _forward(address(DisputeLogic), DisputeLogic.expire.selector);
     }
 
     /// @inheritdoc IInferenceEscrow
@@ -805,13 +837,13 @@ contract InferenceEscrow is IInferenceEscrow, Ownable, ReentrancyGuardTransient 
         Signature calldata secondByWorker
     ) external nonReentrant {
         (first, firstByWorker, second, secondByWorker);
-        _forward(DisputeLogic.proveEquivocation.selector);
+        _forward(address(DisputeLogic), DisputeLogic.proveEquivocation.selector);
     }
 
     /// @inheritdoc IInferenceEscrow
     function collectDebt(bytes16 jobId) external nonReentrant {
         (jobId);
-        _forward(DisputeLogic.collectDebt.selector);
+        _forward(address(DisputeLogic), DisputeLogic.collectDebt.selector);
     }
 
     /// @inheritdoc IInferenceEscrow
@@ -833,11 +865,10 @@ contract InferenceEscrow is IInferenceEscrow, Ownable, ReentrancyGuardTransient 
         return (c.granted, c.paid, c.toWorker);
     }
 
-    /// @dev Hands the call over to a function of DisputeLogic that has the same parameters after the state's slot. They are of fixed
+    /// @dev Hands the call over to a function of a library that has the same parameters after the state's slot. They are of fixed
     ///      size, so what was sent is what it reads; the compiler's own call would check and copy each field twice. Callers list
     ///      their parameters in a statement without effect, so that they keep their names in the ABI without being unused.
-    function _forward(bytes4 selector) private {
-        address logic = address(DisputeLogic);
+    function _forward(address logic, bytes4 selector) private {
         assembly ("memory-safe") {
             let data := mload(0x40)
             mstore(data, selector)
@@ -853,14 +884,9 @@ contract InferenceEscrow is IInferenceEscrow, Ownable, ReentrancyGuardTransient 
     // ----------------------------------------------------------------------------------------------- administration
 
     /// @inheritdoc IInferenceEscrow
-    function scheduleFee(uint16 feeBps_) external onlyOwner {
-        _checkFee(feeBps_);
-        uint40 effectiveAt = uint40(block.timestamp) + NOTICE_WINDOW;
-        Config storage config = _state.config;
-        config.feeBps = feeBps();
-        config.nextFeeBps = feeBps_;
-        config.nextFeeAt = effectiveAt;
-        emit FeeScheduled(++_state.adminSequence, feeBps_, effectiveAt);
+    function scheduleFee(uint16 feeBps_, uint8 operatorShare_) external onlyOwner {
+        (feeBps_, operatorShare_);
+        _forward(address(OperatorLogic), OperatorLogic.scheduleFee.selector);
     }
 
     /// @inheritdoc IInferenceEscrow
@@ -892,8 +918,13 @@ contract InferenceEscrow is IInferenceEscrow, Ownable, ReentrancyGuardTransient 
     }
 
     /// @inheritdoc IInferenceEscrow
-    function feeBps() public view returns (uint16) {
-        return _feeOf(_state.config);
+    function feeBps() external view returns (uint16) {
+        return _state.config.feeNow().feeBps();
+    }
+
+    /// @inheritdoc IInferenceEscrow
+    function operatorShare() external view returns (uint8) {
+        return _state.config.feeNow().operatorShare();
     }
 
     /// @inheritdoc IInferenceEscrow
@@ -920,10 +951,6 @@ contract InferenceEscrow is IInferenceEscrow, Ownable, ReentrancyGuardTransient 
         return _state.config.pausedByGuardian || _state.config.pausedByGovernance;
     }
 
-    function _feeOf(Config storage config) private view returns (uint16) {
-        return config.nextFeeAt != 0 && block.timestamp >= config.nextFeeAt ? config.nextFeeBps : config.feeBps;
-    }
-
     function _setTreasury(address treasury_) private {
         if (_isUnpayable(treasury_)) revert Admin_InvalidAddress(treasury_);
         _state.treasury = treasury_;
@@ -939,10 +966,6 @@ contract InferenceEscrow is IInferenceEscrow, Ownable, ReentrancyGuardTransient 
         if (credits > COMPENSATION_CEILING) revert Admin_CompensationAboveCeiling(credits, COMPENSATION_CEILING);
         _state.compensationCap = credits;
         emit CompensationCapSet(++_state.adminSequence, credits);
-    }
-
-    function _checkFee(uint16 feeBps_) private pure {
-        if (feeBps_ > FEE_CAP_BPS) revert Admin_FeeAboveCap(feeBps_, FEE_CAP_BPS);
     }
 
     function _requireGuardianOrOwner() private view {

@@ -4,24 +4,30 @@ pragma solidity 0.8.37;
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
 import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
-import {EscrowState, Ledger} from "./EscrowState.sol";
+import {Config, EscrowState, Ledger} from "./EscrowState.sol";
 import {IInferenceEscrow} from "./interfaces/IInferenceEscrow.sol";
 import {JobMessages} from "./JobMessages.sol";
 import {Operator, Signature, Signer} from "./Types.sol";
+import {FeeTermsFields} from "./Words.sol";
 
 /// @title Accounts of operators, as the escrow's linked library
-/// @notice Who an operator is, who signs for it, and its reserve. The escrow calls these functions by delegatecall: they run on
+/// @notice Who an operator is, who signs for it, its reserve, and what it earns. The escrow calls these functions by delegatecall: they run on
 ///         its storage, under its address and behind its reentrancy guard. The link is fixed in the escrow's bytecode. Called
 ///         directly, the library reverts.
 /// @dev Rights of governance and guardian are checked by the escrow, those of an operator's admin here. What a reserve pays in
-///      disputes stands in DisputeLogic.
+///      disputes, and when they take earnings back, stands in DisputeLogic.
 library OperatorLogic {
     using JobMessages for bytes32;
+    using Ledger for Config;
     using Ledger for EscrowState;
     using SafeERC20 for IERC20;
 
     /// @notice Operators that can ever be admitted.
     uint8 internal constant MOST = 160;
+    /// @notice Highest protocol fee: 20 %.
+    uint16 internal constant FEE_CAP_BPS = 2_000;
+    /// @notice Highest share of the fee that operators can have, twentieths: half.
+    uint8 internal constant SHARE_CAP = 10;
 
     // -------------------------------------------------------------------------------------------------- governance
 
@@ -41,6 +47,23 @@ library OperatorLogic {
         if (stopped) state.config.stopped |= bit;
         else state.config.stopped &= ~bit;
         emit IInferenceEscrow.OperatorStopped(operator, ++state.adminSequence, stopped);
+    }
+
+    /// @notice See IInferenceEscrow.scheduleFee.
+    function scheduleFee(EscrowState storage state, uint16 feeBps, uint8 operatorShare) external {
+        checkFee(feeBps, operatorShare);
+        uint40 effectiveAt = uint40(block.timestamp) + state.windows.notice;
+        Config storage config = state.config;
+        config.fee = config.feeNow();
+        config.nextFee = FeeTermsFields.pack(feeBps, operatorShare);
+        config.nextFeeAt = effectiveAt;
+        emit IInferenceEscrow.FeeScheduled(++state.adminSequence, feeBps, operatorShare, effectiveAt);
+    }
+
+    /// @notice Refuses a fee, or a share of it, above its cap.
+    function checkFee(uint16 feeBps, uint8 operatorShare) internal pure {
+        if (feeBps > FEE_CAP_BPS) revert IInferenceEscrow.Admin_FeeAboveCap(feeBps, FEE_CAP_BPS);
+        if (operatorShare > SHARE_CAP) revert IInferenceEscrow.Admin_ShareAboveCap(operatorShare, SHARE_CAP);
     }
 
     // ------------------------------------------------------------------------------------------- admin and signers
@@ -100,15 +123,10 @@ library OperatorLogic {
     }
 
     /// @notice See IInferenceEscrow.announceReserveWithdrawal.
-    /// @param notice Seconds from now until the credits can be withdrawn.
-    function announceReserveWithdrawal(
-        EscrowState storage state,
-        uint8 operator,
-        uint40 credits,
-        uint40 notice
-    ) external {
+    function announceReserveWithdrawal(EscrowState storage state, uint8 operator, uint40 credits) external {
         Operator storage o = _administered(state, operator);
-        (o.leaving, o.leavesAt) = (credits, credits == 0 ? 0 : uint40(block.timestamp) + notice);
+        uint40 leavesAt = uint40(block.timestamp) + state.longestRisk;
+        (o.leaving, o.leavesAt) = (credits, credits == 0 ? 0 : leavesAt);
         emit IInferenceEscrow.ReserveLeaving(operator, ++o.sequence, credits, o.leavesAt);
     }
 
@@ -123,6 +141,33 @@ library OperatorLogic {
         state.creditsOwed -= credits;
         state.setReserve(operator, 0, o.reserve - credits, o.held);
         state.deployment.token.safeTransfer(receiver, uint256(credits) * Ledger.UNITS_PER_CREDIT);
+    }
+
+    // ---------------------------------------------------------------------------------------------------- earnings
+
+    /// @notice See IInferenceEscrow.withdrawEarnings. The escrow checks the receiver.
+    function withdrawEarnings(
+        EscrowState storage state,
+        uint8 operator,
+        uint16 firstDay,
+        uint16 lastDay,
+        address receiver
+    ) external {
+        Operator storage o = _administered(state, operator);
+        uint256 vestsAt = (uint256(lastDay) + 1) * 1 days + state.longestRisk;
+        if (block.timestamp < vestsAt) {
+            revert IInferenceEscrow.Operator_EarningsNotVested(operator, lastDay, vestsAt, block.timestamp);
+        }
+        mapping(uint16 day => uint256 units) storage earnings = state.earnings[operator];
+        uint256 units = 0;
+        for (uint256 day = firstDay; day <= lastDay; ++day) {
+            units += earnings[uint16(day)];
+            delete earnings[uint16(day)];
+        }
+        if (units == 0) revert IInferenceEscrow.Operator_NothingEarned(operator, firstDay, lastDay);
+        state.unitsOwed -= units;
+        emit IInferenceEscrow.EarningsWithdrawn(operator, receiver, ++o.sequence, firstDay, lastDay, units);
+        state.deployment.token.safeTransfer(receiver, units);
     }
 
     function _requireKnown(EscrowState storage state, uint8 operator) private view {

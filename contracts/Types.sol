@@ -31,7 +31,9 @@ enum Ruling {
     Rejected // the charge stands
 }
 
-/// @notice One job in one storage slot. Written at the lock, rewritten at each transition, never deleted.
+/// @notice One job, which is stored as one word. Written at the lock, rewritten at each transition, never deleted.
+// Never stored as a struct: feeBps has 12 bits of its word, operatorShare the four beside them.
+// solhint-disable-next-line gas-struct-packing
 struct Job {
     uint32 account; // id of the paying account
     uint32 worker; // id of the acknowledged or paid worker, 0 while none
@@ -45,6 +47,7 @@ struct Job {
     uint8 operator; // id of the operator whose signer locked it
     uint8 attempt; // attempt number of `worker`, 0 while none
     JobStatus status;
+    uint8 operatorShare; // the operator's share of the fee, twentieths, snapshot taken at the lock
 }
 
 /// @notice One wallet's account in one storage slot. Credits are whole: one is 10,000 units of the stablecoin.

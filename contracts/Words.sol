@@ -3,8 +3,8 @@ pragma solidity 0.8.37;
 
 import {Account, Completion, Job, JobStatus} from "./Types.sol";
 
-// The two words that every lock and settlement reads and writes whole, one of its event, and the two that answer the escrow's
-// questions to registry and catalog.
+// The two words that every lock and settlement reads and writes whole, one of its event, the two that answer the escrow's
+// questions to registry and catalog, and the terms of the fee.
 //
 //   AccountSlot   bit 255                                                                                       bit 0
 //   ┌────────┬──────────┬──────────────┬───────┬──────────┬────────────┬────────────┬──────────┬──────────┬──────┬────┐
@@ -14,10 +14,11 @@ import {Account, Completion, Job, JobStatus} from "./Types.sol";
 //
 //   JobSlot       bit 255                                                                                       bit 0
 //   ┌────────┬─────────┬──────────┬──────────┬──────────┬────────┬───────┬───────┬─────────┬─────────┬────────┬─────────┐
-//   │ status │ attempt │ operator │ deadline │ lockedAt │ feeBps │ model │ per1k │ perReq. │ credits │ worker │ account │
+//   │ status │ attempt │ operator │ deadline │ lockedAt │  fee*  │ model │ per1k │ perReq. │ credits │ worker │ account │
 //   │   8    │    8    │    8     │    32    │    40    │   16   │  16   │  16   │   16    │   32    │   32   │   32    │
 //   └────────┴─────────┴──────────┴──────────┴──────────┴────────┴───────┴───────┴─────────┴─────────┴────────┴─────────┘
 //
+//   FeeTerms      operatorShare 4 │ feeBps 12      * what a job keeps of the fee
 //   Usage         completedAt 40 │ billedTokens 32 │ textBytes 32 │ reasoningTokens 32 │ completionTokens 32 │ promptTokens 32
 //   Payee         id 32 │ payout address 160         zero: no such worker, or it may not take the job
 //   LockTerms     tier 8 │ per1k 16 │ perRequest 16  zero: the model is not active
@@ -26,6 +27,8 @@ import {Account, Completion, Job, JobStatus} from "./Types.sol";
 type AccountSlot is uint256;
 /// @notice A `Job` as it is stored, and as `JobLocked` tells it.
 type JobSlot is uint256;
+/// @notice The protocol's fee of a job, and the operator's share of that fee.
+type FeeTerms is uint16;
 /// @notice What an answer used, as `JobProven` and `JobSettled` tell it.
 type Usage is uint256;
 /// @notice A worker as the escrow pays it.
@@ -35,6 +38,7 @@ type LockTerms is uint256;
 
 using AccountSlots for AccountSlot global;
 using JobSlots for JobSlot global;
+using FeeTermsFields for FeeTerms global;
 using Payees for Payee global;
 using LockTermsFields for LockTerms global;
 
@@ -171,6 +175,7 @@ library JobSlots {
     uint256 private constant CREDITS_PER_1K_TOKENS = 112;
     uint256 private constant MODEL = 128;
     uint256 private constant FEE_BPS = 144;
+    uint256 private constant OPERATOR_SHARE = 156;
     uint256 private constant LOCKED_AT = 160;
     uint256 private constant DEADLINE = 200;
     uint256 private constant OPERATOR = 232;
@@ -184,7 +189,7 @@ library JobSlots {
         uint16 creditsPerRequest_,
         uint16 creditsPer1kTokens_,
         uint16 model_,
-        uint16 feeBps_,
+        FeeTerms fee_,
         uint8 operator_
     ) internal view returns (JobSlot) {
         return
@@ -194,7 +199,7 @@ library JobSlots {
                     (uint256(creditsPerRequest_) << CREDITS_PER_REQUEST) |
                     (uint256(creditsPer1kTokens_) << CREDITS_PER_1K_TOKENS) |
                     (uint256(model_) << MODEL) |
-                    (uint256(feeBps_) << FEE_BPS) |
+                    (uint256(FeeTerms.unwrap(fee_)) << FEE_BPS) |
                     (uint256(uint40(block.timestamp)) << LOCKED_AT) |
                     (uint256(operator_) << OPERATOR) |
                     (uint256(JobStatus.Locked) << STATUS)
@@ -226,7 +231,11 @@ library JobSlots {
     }
 
     function feeBps(JobSlot job) internal pure returns (uint16) {
-        return uint16(JobSlot.unwrap(job) >> FEE_BPS);
+        return uint16(JobSlot.unwrap(job) >> FEE_BPS) & 0xfff;
+    }
+
+    function operatorShare(JobSlot job) internal pure returns (uint8) {
+        return uint8(JobSlot.unwrap(job) >> OPERATOR_SHARE) & 0xf;
     }
 
     function lockedAt(JobSlot job) internal pure returns (uint40) {
@@ -269,7 +278,18 @@ library JobSlots {
 
     /// @notice Protocol fee of the job's credits, token units: credits × 10,000 × feeBps ÷ 10,000, exact.
     function feeUnits(JobSlot job) internal pure returns (uint256) {
-        return uint256(job.credits()) * job.feeBps();
+        // 32 and 12 bits.
+        unchecked {
+            return uint256(job.credits()) * job.feeBps();
+        }
+    }
+
+    /// @notice The operator's part of that fee, token units, rounded down.
+    function operatorUnits(JobSlot job) internal pure returns (uint256) {
+        // 44 and 4 bits.
+        unchecked {
+            return (job.feeUnits() * job.operatorShare()) / FeeTermsFields.WHOLE;
+        }
     }
 
     /// @notice The job in the hands of `worker_`: Acknowledged.
@@ -311,12 +331,33 @@ library JobSlots {
                 deadline: job.deadline(),
                 operator: job.operator(),
                 attempt: job.attempt(),
-                status: job.status()
+                status: job.status(),
+                operatorShare: job.operatorShare()
             });
     }
 
     function _set(JobSlot job, uint256 shift, uint256 mask, uint256 value) private pure returns (JobSlot) {
         return JobSlot.wrap((JobSlot.unwrap(job) & ~(mask << shift)) | (value << shift));
+    }
+}
+
+/// @title Fields of the terms of a fee
+library FeeTermsFields {
+    uint256 private constant OPERATOR_SHARE = 12;
+
+    /// @notice The whole fee, in units of `operatorShare`: one is 5 % of the fee.
+    uint256 internal constant WHOLE = 20;
+
+    function pack(uint16 feeBps_, uint8 operatorShare_) internal pure returns (FeeTerms) {
+        return FeeTerms.wrap(feeBps_ | (uint16(operatorShare_) << uint16(OPERATOR_SHARE)));
+    }
+
+    function feeBps(FeeTerms terms) internal pure returns (uint16) {
+        return FeeTerms.unwrap(terms) & 0xfff;
+    }
+
+    function operatorShare(FeeTerms terms) internal pure returns (uint8) {
+        return uint8(FeeTerms.unwrap(terms) >> OPERATOR_SHARE);
     }
 }
 

@@ -29,6 +29,8 @@ export const job = onchainTable("job", (t) => ({
   creditsPerRequest: t.integer().notNull(),
   creditsPerThousandTokens: t.integer().notNull(),
   feeBps: t.integer().notNull(),
+  /** The operator's share of the fee, twentieths. */
+  operatorShare: t.integer().notNull(),
   worker: t.hex(),
   attempt: t.integer().notNull(),
   /** Block time of the lock. */
@@ -60,7 +62,9 @@ export const job = onchainTable("job", (t) => ({
   textBytes: t.int8({ mode: "number" }),
   billedTokens: t.int8({ mode: "number" }),
   workerUnits: t.int8({ mode: "number" }),
+  /** The whole fee, and what its operator earns of it: 0 while a dispute holds that, and after the fee was given back. */
   feeUnits: t.int8({ mode: "number" }),
+  operatorUnits: t.int8({ mode: "number" }),
   disputedAt: t.int8({ mode: "number" }),
   disputeTx: t.hex(),
   /** Its worker was shown to have signed two answers for it. */
@@ -290,12 +294,30 @@ export const operator = onchainTable("operator", (t) => ({
   sequence: t.int8({ mode: "number" }).notNull(),
 }));
 
+/** What operators have earned by jobs locked on a UTC day, and not withdrawn. */
+export const earnings = onchainTable(
+  "earnings",
+  (t) => ({
+    operator: t.integer().notNull(),
+    /** Days since 1970-01-01. */
+    day: t.integer().notNull(),
+    /** Token units. */
+    units: t.bigint().notNull(),
+  }),
+  (table) => ({
+    pk: primaryKey({ columns: [table.operator, table.day] }),
+  }),
+);
+
 /** One row, id 1: what governance decided. */
 export const protocolConfig = onchainTable("protocol_config", (t) => ({
   id: t.integer().primaryKey(),
   feeBps: t.integer(),
-  /** Announced fee; in force, and then the fee, from `feeChangesAt` on. */
+  /** The operators' share of the fee, twentieths. */
+  operatorShare: t.integer(),
+  /** Announced fee and share; in force from `feeChangesAt` on. */
   nextFeeBps: t.integer(),
+  nextOperatorShare: t.integer(),
   feeChangesAt: t.int8({ mode: "number" }),
   treasury: t.hex(),
   guardian: t.hex(),

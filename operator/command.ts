@@ -89,6 +89,13 @@ export const whole = (least: number, most: number) => (text: string) => {
   throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}.`);
 };
 
+/** Percent of the fee, in the contract's twentieths: at most half. */
+export function share(text: string): number {
+  const twentieths = Number(text) / 5;
+  if (/^\d+$/.test(text) && Number.isInteger(twentieths) && twentieths <= 10) return twentieths;
+  throw new InvalidArgumentError("It must be a multiple of 5 from 0 to 50.");
+}
+
 /** Base units, which may exceed 2^53. */
 export function units(text: string): bigint {
   if (/^\d{1,60}$/.test(text) && BigInt(text) > 0n) return BigInt(text);

@@ -3,10 +3,11 @@ import { Argument, Option } from "@commander-js/extra-typings";
 import { type Address, keccak256, toBytes } from "viem";
 import { toApiJobId } from "../protocol/job-id.ts";
 import { usdgText } from "../protocol/money.ts";
+import { sharePercent } from "../protocol/pricing.ts";
 import { PROPOSAL_STATES } from "../protocol/proposal-states.ts";
 import { TIERS, tierName } from "../protocol/tiers.ts";
 import { readEvents } from "../scripts/deploy/contracts.ts";
-import { address, type Group, jobId, list, time, units, whole } from "./command.ts";
+import { address, type Group, jobId, list, share, time, units, whole } from "./command.ts";
 import { type Call, call, iso, type Operator, OperatorError, type Output } from "./operator.ts";
 
 /** Prices of a model, in credits. */
@@ -241,7 +242,14 @@ export const treasury: Group = (program, { show, send, propose }) => {
     .command("propose-fee")
     .description("vote: announces the protocol fee")
     .argument("<bps>", "hundredths of a per cent of each charge", whole(0, 2_000))
-    .action(propose(({ escrow }, bps) => call(escrow, "scheduleFee", [bps], `Protocol fee of ${bps / 100} %`)));
+    .option("--operator-share <PERCENT>", "of the fee, for operators (default: as in force)", share)
+    .action(
+      propose(async ({ escrow }, bps, { operatorShare }) => {
+        const ofIt = operatorShare ?? (await escrow.read.operatorShare());
+        const what = `Protocol fee of ${bps / 100} %, of which operators have ${sharePercent(ofIt)} %`;
+        return call(escrow, "scheduleFee", [bps, ofIt], what);
+      }),
+    );
   group
     .command("propose-cap")
     .description("vote: what compensations may cost a day")
@@ -257,22 +265,26 @@ export const treasury: Group = (program, { show, send, propose }) => {
 async function showTreasury(operator: Operator): Promise<Output> {
   const { escrow, stablecoin, serviceToken } = operator;
   const treasury: Address = await escrow.read.treasury();
-  const [units, svc, fee, cap, debts] = await Promise.all([
+  const [units, svc, fee, ofIt, cap, debts] = await Promise.all([
     stablecoin.read.balanceOf([treasury]),
     serviceToken.read.balanceOf([treasury]),
     escrow.read.feeBps(),
+    escrow.read.operatorShare(),
     escrow.read.compensationCap(),
     readDebts(operator),
   ]);
   const owed = debts.reduce((sum, debt) => sum + BigInt(debt.units), 0n);
   const text = [
     `treasury ${treasury}`,
-    `  ${usdgText(units)}, ${svc} base units of SVC, fee ${fee / 100} %`,
+    `  ${usdgText(units)}, ${svc} base units of SVC, fee ${fee / 100} %, of which operators have ${sharePercent(ofIt)} %`,
     `  owes ${usdgText(owed)} for ${debts.length} jobs; pays at most ${cap} credits a day, a quarter of it for one operator's jobs`,
     ...debts.map((debt) => `    ${debt.job_id}  ${usdgText(BigInt(debt.units))} to its ${debt.to}`),
   ];
   const held = { stablecoin_units: String(units), svc_units: String(svc) };
-  return { text: text.join("\n"), json: { treasury, ...held, fee_bps: fee, compensation_cap: cap, debts } };
+  return {
+    text: text.join("\n"),
+    json: { treasury, ...held, fee_bps: fee, operator_share_percent: sharePercent(ofIt), compensation_cap: cap, debts },
+  };
 }
 
 async function readDebts({ client, escrow, deployment }: Operator) {

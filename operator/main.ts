@@ -12,9 +12,22 @@ import { disputes } from "./disputes.ts";
 import { economics } from "./economics.ts";
 import { models, proposals, protocol, treasury } from "./governance.ts";
 import { OperatorError } from "./operator.ts";
-import { keys, operators, reserve, signers, workers } from "./service.ts";
+import { earnings, keys, operators, reserve, signers, workers } from "./service.ts";
 
-const GROUPS = [keys, operators, signers, reserve, models, proposals, workers, treasury, protocol, disputes, economics];
+const GROUPS = [
+  keys,
+  operators,
+  signers,
+  reserve,
+  earnings,
+  models,
+  proposals,
+  workers,
+  treasury,
+  protocol,
+  disputes,
+  economics,
+];
 
 /** Runs a command, and returns what it prints. Throws a CommanderError for a wrong command line, once it is explained on stderr. */
 export async function runOperator(argv: string[], env: NodeJS.ProcessEnv): Promise<string> {

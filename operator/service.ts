@@ -1,10 +1,10 @@
-/** Who runs the service: clients' API keys, operators with their signers and reserves, and the worker pool. */
+/** Who runs the service: clients' API keys, operators with their signers, reserves and earnings, and the worker pool. */
 
 import { pino } from "pino";
 import { privateKeyToAccount } from "viem/accounts";
 import { Keys } from "../api/account/keys.ts";
 import { GATEWAY_SCHEMA, openDatabase } from "../api/db/pool.ts";
-import { toUnits } from "../protocol/money.ts";
+import { toUnits, usdgText } from "../protocol/money.ts";
 import { readSigners } from "../scripts/deploy/contracts.ts";
 import { address, consent, type Group, list, whole } from "./command.ts";
 import { signConsent } from "./consent.ts";
@@ -272,6 +272,68 @@ async function fundReserve(operator: Operator, of: number, amount: number): Prom
   if (!operator.sends) return { ...approval, text: `${approval.text}\nIt will then also send: ${what}.` };
   const funded = await submit(operator, fund);
   return { text: `${approval.text}\n${funded.text}`, json: funded.json };
+}
+
+const DAY = 86_400;
+
+export const earnings: Group = (program, { show, send }) => {
+  const group = program.command("earnings").description("operators' part of the fee");
+  group
+    .command("list")
+    .description("what an operator earned and did not withdraw, by the day of the locks")
+    .argument(...OPERATOR)
+    .action(
+      show(async (operator, of) => {
+        const { number } = await readOperator(operator, of);
+        const json = (await readEarnings(operator, number)).map(({ day, units, vestsAt, vested }) => ({
+          day: iso(day * DAY).slice(0, 10),
+          units: String(units),
+          vested,
+          from: iso(vestsAt),
+        }));
+        const text = json.map(
+          ({ day, units, vested, from }) =>
+            `${day}  ${usdgText(BigInt(units)).padStart(16)}  ${vested ? "can be withdrawn" : `can be withdrawn from ${from}`}`,
+        );
+        return { text: text.join("\n") || "no earnings", json };
+      }),
+    );
+  group
+    .command("withdraw")
+    .description("operator's admin: withdraws all that has vested, without an announcement")
+    .argument(...OPERATOR)
+    .argument("<receiver>", "address that gets it", address)
+    .action(
+      send(async (operator, of, receiver) => {
+        const { number } = await readOperator(operator, of);
+        const vested = (await readEarnings(operator, number)).filter((one) => one.vested);
+        const [first, last] = [vested.at(0), vested.at(-1)];
+        if (first === undefined || last === undefined)
+          throw new OperatorError(`operator ${number} has no earnings that have vested; see \`earnings list\``);
+        const sum = vested.reduce((all, { units }) => all + units, 0n);
+        const what = `Withdraw ${usdgText(sum)} that operator ${number} earned to ${receiver}`;
+        return call(operator.escrow, "withdrawEarnings", [number, first.day, last.day, receiver], what);
+      }),
+    );
+};
+
+/** Days of which the operator has earnings, since the deployment. Asked day by day: the escrow keeps no list. */
+async function readEarnings({ client, escrow, deployment }: Operator, number: number) {
+  const [first, now, longestRisk] = await Promise.all([
+    client.getBlock({ blockNumber: BigInt(deployment.startBlock) }),
+    client.getBlock(),
+    escrow.read.LONGEST_RISK(),
+  ]);
+  const [begin, end] = [first, now].map(({ timestamp }) => Math.floor(Number(timestamp) / DAY)) as [number, number];
+  const days = await Promise.all(
+    Array.from({ length: end - begin + 1 }, async (_, i) => {
+      const day = begin + i;
+      const vestsAt = (day + 1) * DAY + longestRisk;
+      const units = await escrow.read.earningsOf([number, day]);
+      return { day, units, vestsAt, vested: now.timestamp >= BigInt(vestsAt) };
+    }),
+  );
+  return days.filter(({ units }) => units > 0n);
 }
 
 export const workers: Group = (program, { show, propose }) => {

@@ -64,13 +64,29 @@ export function billedReasoning(usage: { billedTokens: number; completionTokens:
   return Math.max(0, usage.billedTokens - usage.completionTokens);
 }
 
+/** The whole fee, in the unit of an operator's share of it: one is 5 % of the fee. */
+const WHOLE_FEE = 20;
+
+/** An operator's share of the fee, in percent of the fee. */
+export const sharePercent = (operatorShare: number): number => (operatorShare * 100) / WHOLE_FEE;
+
+/** Terms of a job's fee: hundredths of a percent of the charge, and the operator's share of the fee, twentieths. */
+export type FeeTerms = { feeBps: number; operatorShare: number };
+
+/** A charge's parts, token units: `feeUnits` is the whole fee, of which the operator earns `operatorUnits` and the treasury has the rest. */
+export type Split = { workerUnits: bigint; feeUnits: bigint; operatorUnits: bigint; treasuryUnits: bigint };
+
 /**
- * Split of a charge in token units; exact, because a credit is 10,000 units and a fee is in 1/10,000.
+ * Split of a charge in token units; between worker and fee exact, because a credit is 10,000 units and a fee is in 1/10,000. The operator's
+ * part of the fee is rounded down.
  *
  * @example
- * payouts(40, 500); // { workerUnits: 380_000n, feeUnits: 20_000n }
+ * payouts(40, { feeBps: 500, operatorShare: 10 });
+ * // { workerUnits: 380_000n, feeUnits: 20_000n, operatorUnits: 10_000n, treasuryUnits: 10_000n }
  */
-export function payouts(credits: number, feeBps: number): { workerUnits: bigint; feeUnits: bigint } {
+export function payouts(credits: number, { feeBps, operatorShare }: FeeTerms): Split {
   const feeUnits = BigInt(credits) * BigInt(feeBps);
-  return { feeUnits, workerUnits: BigInt(credits) * 10_000n - feeUnits };
+  const operatorUnits = (feeUnits * BigInt(operatorShare)) / BigInt(WHOLE_FEE);
+  const workerUnits = BigInt(credits) * 10_000n - feeUnits;
+  return { workerUnits, feeUnits, operatorUnits, treasuryUnits: feeUnits - operatorUnits };
 }

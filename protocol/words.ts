@@ -25,6 +25,8 @@ export type JobWord = {
   creditsPer1kTokens: number;
   model: number;
   feeBps: number;
+  /** The operator's share of the fee, twentieths. */
+  operatorShare: number;
   lockedAt: number;
   deadline: number;
   operator: number;
@@ -61,7 +63,8 @@ const JOB_FIELDS = {
   creditsPerRequest: 16,
   creditsPer1kTokens: 16,
   model: 16,
-  feeBps: 16,
+  feeBps: 12,
+  operatorShare: 4,
   lockedAt: 40,
   deadline: 32,
   operator: 8,

@@ -1,7 +1,8 @@
 /** Accounts of wallets, replayed event by event: what each event states must follow from the events before it. Pure. */
 import type { Address, Hex } from "viem";
-import { Ruling } from "../protocol/job-status.ts";
+import { ChainStatus, Ruling } from "../protocol/job-status.ts";
 import { UNITS_PER_CREDIT } from "../protocol/money.ts";
+import { payouts } from "../protocol/pricing.ts";
 import {
   ACCOUNT_AUTHORIZED,
   ACCOUNT_FROZEN,
@@ -42,6 +43,9 @@ type BalanceEvent = EscrowEvent<(typeof BALANCE_EVENTS)[number]>;
 const DAY = 86_400;
 const MOST_SPENT = 2 ** 32 - 1;
 
+/** By how much the earnings changed, what the job's dispute holds after it, and what the treasury got; token units. */
+type PartMoved = { change: bigint; disputed: bigint; forfeited: bigint };
+
 /** What a single event does not say and the job's other events do. */
 export type JobContext = {
   /** The lock of a job. */
@@ -52,6 +56,10 @@ export type JobContext = {
   joinOf: (resolved: EscrowEvent<"DisputeResolved">) => EscrowEvent<"DisputeJoined"> | undefined;
   /** Whether this was paid to the job's worker as tokens, instead of to its wallet as credits. */
   isForWorker: (event: EscrowEvent<"Compensated" | "OperatorCharged">) => boolean;
+  /** What a settlement gave its operator, token units. */
+  earnedBy: (settled: EscrowEvent<"JobSettled">) => bigint;
+  /** Where the operator's part of a settled job's fee went with this event. */
+  partMoved: (event: EscrowEvent<"EarningsChanged">) => PartMoved;
 };
 
 /** A wallet that never deposited. */
@@ -162,12 +170,14 @@ function balanceChange(event: BalanceEvent, context: JobContext): { free: number
   return { free: 0, escrowed: 0 };
 }
 
-/** How an event changes what the escrow owes: credits of all accounts, and deferred token units. Reserves are told apart. */
+/** How an event changes what the escrow owes: credits of all accounts, and token units. Reserves are told apart. */
 export function liabilityChange(event: AnyEvent, context: JobContext): { credits: number; units: bigint } {
   if (isBalanceEvent(event)) {
     const { free, escrowed } = balanceChange(event, context);
-    return { credits: free + escrowed, units: 0n };
+    return { credits: free + escrowed, units: isEvent(event, "escrow", "JobSettled") ? context.earnedBy(event) : 0n };
   }
+  if (isEvent(event, "escrow", "EarningsChanged")) return { credits: 0, units: -context.partMoved(event).forfeited };
+  if (isEvent(event, "escrow", "EarningsWithdrawn")) return { credits: 0, units: -event.args.units };
   if (isEvent(event, "escrow", "PayoutDeferred")) return { credits: 0, units: event.args.units };
   if (isEvent(event, "escrow", "PayoutClaimed")) return { credits: 0, units: -event.args.units };
   return { credits: 0, units: 0n };
@@ -233,8 +243,28 @@ export function jobContext(events: readonly AnyEvent[], escrow: Address): JobCon
   const disputes = groupBy(eventsOf(events, "escrow", "JobDisputed"), ({ args }) => args.jobId.toLowerCase());
   const joins = groupBy(eventsOf(events, "escrow", "DisputeJoined"), ({ args }) => args.jobId.toLowerCase());
   const byTransaction = groupBy(events, ({ tx }) => tx);
+  const settlements = new Map(
+    eventsOf(events, "escrow", "JobSettled").map((settled) => [settled.args.jobId.toLowerCase(), settled] as const),
+  );
+  const lockOf = (jobId: Hex) => locks.get(jobId.toLowerCase()) ?? absent(`the lock of job ${jobId}`);
+  const earnedBy = ({ args: { jobId, credits } }: EscrowEvent<"JobSettled">) =>
+    payouts(credits, decodeJobWord(lockOf(jobId).args.job)).operatorUnits;
   return {
-    lockOf: (jobId) => locks.get(jobId.toLowerCase()) ?? absent(`the lock of job ${jobId}`),
+    lockOf,
+    earnedBy,
+    partMoved: (event) => {
+      const { jobId, disputed } = event.args;
+      const part = earnedBy(settlements.get(jobId.toLowerCase()) ?? absent(`the settlement of job ${jobId}`));
+      // The dispute's own event follows.
+      if (disputed > 0n) return { change: -part, disputed: part, forfeited: 0n };
+      const causes = eventsOf(byTransaction.get(event.tx) ?? [], "escrow", "DisputeResolved", "WorkerEquivocated");
+      const cause = causes.findLast((one) => one.args.jobId === jobId && isBefore(one, event));
+      if (cause === undefined) return absent(`what changed the earnings for job ${jobId}`);
+      const { args } = cause;
+      if ("ruling" in args && args.ruling === Ruling.Rejected) return { change: part, disputed: 0n, forfeited: 0n };
+      const wasEarned = !("ruling" in args) && args.status === ChainStatus.Settled;
+      return { change: wasEarned ? -part : 0n, disputed: 0n, forfeited: part };
+    },
     disputeOf: (resolved) =>
       disputes.get(resolved.args.jobId.toLowerCase())?.findLast((opened) => isBefore(opened, resolved)) ??
       absent(`the dispute of job ${resolved.args.jobId}`),

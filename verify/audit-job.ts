@@ -58,6 +58,8 @@ export async function auditJob(evidence: JobEvidence) {
     credits_per_request: story.word.creditsPerRequest,
     credits_per_1k_tokens: story.word.creditsPer1kTokens,
     fee_bps: story.word.feeBps,
+    /** The operator's share of the fee, twentieths. */
+    operator_share: story.word.operatorShare,
     proof_hash: subject?.args.proofHash ?? null,
     escrow_tx: story.locked.tx,
     settlement_tx: story.settled?.tx ?? null,

@@ -7,7 +7,7 @@ import type { Address, Hex } from "viem";
 import { isNoJob, toApiJobId } from "../protocol/job-id.ts";
 import { Ruling } from "../protocol/job-status.ts";
 import { toUnits, UNITS_PER_CREDIT, usdgText } from "../protocol/money.ts";
-import type { AccountWord } from "../protocol/words.ts";
+import { type AccountWord, decodeJobWord } from "../protocol/words.ts";
 import { groupBy } from "../shared/group-by.ts";
 import {
   dayOf,
@@ -41,6 +41,7 @@ const NOTHING_COUNTED = {
   charged: 0,
   locked: 0,
   reserves: 0,
+  earnings: 0 as number | undefined,
   compensations: 0,
   movements: 0,
   claims: 0,
@@ -48,6 +49,9 @@ const NOTHING_COUNTED = {
 
 /** What waits for a payee: what waited before the range is known when nothing did, and after the payee's first claim. */
 type Waiting = { units: bigint; claims: number | null; known: boolean };
+
+/** What an operator has earned by jobs of a day: what it earned before the range is known when nothing was owed, and after an event that says it. */
+type Earned = { units: bigint; known: boolean };
 
 /** What was found so far, and what the next blocks need of it. */
 export type RangeProgress = {
@@ -68,6 +72,8 @@ export type RangeProgress = {
   open: Record<Hex, AnyEvent[]>;
   /** By payee, lower case. */
   waiting: Record<string, Waiting>;
+  /** By operator and UTC day; a range that an earlier version began has none. */
+  earned?: Record<string, Earned>;
   /** Compensations of the last UTC day that had one, and the locks of their jobs. */
   compensated: AnyEvent[];
   counts: typeof NOTHING_COUNTED;
@@ -97,6 +103,7 @@ export function beginRange(from: bigint, opening: Ledger): RangeProgress {
     accounts: {},
     open: {},
     waiting: {},
+    earned: {},
     compensated: [],
     counts: { ...NOTHING_COUNTED },
     wrong: {},
@@ -123,6 +130,7 @@ export function auditBlocks(progress: RangeProgress, evidence: BlocksEvidence): 
   presuming(progress, "jobs.money", () => checkJobs(blocks, stories));
   presuming(progress, "wallets.balance", () => checkWallets(blocks));
   presuming(progress, "operators.reserve", () => checkReserves(blocks));
+  presuming(progress, "operators.earnings", () => checkEarned(blocks));
   checkCap(blocks);
   followTokens(blocks);
   presuming(progress, "ledger.credits", () => followLedger(blocks));
@@ -145,6 +153,7 @@ export function concludeRange(progress: RangeProgress, closing: Ledger) {
   const wallets = Object.keys(progress.accounts).length;
   noteEach("wallets.balance", `the accounts of all ${wallets} wallets follow from their events`);
   noteEach("operators.reserve", `all ${counts.reserves} changes of operators' reserves are explained`);
+  noteEach("operators.earnings", `all ${counts.earnings ?? 0} changes of operators' earnings are explained`);
   noteEach("treasury.cap", `all ${counts.compensations} compensations are within the day's cap`);
   if (wrong["ledger.credits"] === undefined) checkLedger(checks, progress, closing);
   else noteEach("ledger.credits", "");
@@ -307,6 +316,47 @@ function reserveCauses(
     });
 }
 
+/** Earnings: settlements add to them, disputes move what their jobs earned, and a withdrawal takes all of its days. */
+function checkEarned({ progress, terms, events, context }: Blocks): void {
+  const { opening } = progress;
+  progress.earned ??= {};
+  const { earned } = progress;
+  const of = (operator: number, day: number): Earned =>
+    (earned[`${operator}:${day}`] ??= { units: 0n, known: opening.claimableUnits === 0n });
+  const changes = eventsOf(events, "escrow", "JobSettled", "EarningsChanged", "EarningsWithdrawn");
+  const wrong: string[] = [];
+  for (const event of changes as unknown as AnyEvent[]) {
+    if (isEvent(event, "escrow", "JobSettled")) {
+      const { operator, lockedAt } = decodeJobWord(context.lockOf(event.args.jobId).args.job);
+      of(operator, dayOf(lockedAt)).units += context.earnedBy(event);
+      continue;
+    }
+    if (!isEvent(event, "escrow", "EarningsChanged", "EarningsWithdrawn")) continue;
+    const { name, tx } = event;
+    const { operator } = event.args;
+    const says = wrongFields(name, event.args, { sequence: terms.operatorSequence(operator, event) + 1 });
+    if (isEvent(event, "escrow", "EarningsChanged")) {
+      const { lockedAt, ...word } = decodeJobWord(context.lockOf(event.args.jobId).args.job);
+      const day = of(word.operator, dayOf(lockedAt));
+      const { change, disputed } = context.partMoved(event);
+      const expected = { operator: word.operator, day: dayOf(lockedAt), disputed };
+      const wanted = day.known ? { ...expected, units: day.units + change } : expected;
+      says.push(...wrongFields(name, event.args, wanted));
+      Object.assign(day, { units: event.args.units, known: true });
+    } else {
+      const { firstDay, lastDay } = event.args as EscrowEvent<"EarningsWithdrawn">["args"];
+      const days = Array.from({ length: lastDay - firstDay + 1 }, (_, i) => of(operator, firstDay + i));
+      const units = days.reduce((sum, day) => sum + day.units, 0n);
+      if (days.every(({ known }) => known)) says.push(...wrongFields(name, event.args, { units }));
+      for (const day of days) Object.assign(day, { units: 0n, known: true });
+    }
+    wrong.push(...says.map((one) => `operator ${operator} in ${tx}: ${one}`));
+  }
+  const moved = eventsOf(events, "escrow", "EarningsChanged", "EarningsWithdrawn");
+  progress.counts.earnings = (progress.counts.earnings ?? 0) + moved.length;
+  note(progress, "operators.earnings", wrong);
+}
+
 /** What the treasury was charged on each UTC day, as far as the range has the day. */
 function checkCap(blocks: Blocks): void {
   const { progress, events, earlier, timeOf } = blocks;
@@ -367,14 +417,14 @@ function checkLedger(checks: Checks, { opening, ledger }: RangeProgress, closing
   checks.add(
     "ledger.claimable",
     ledger.claimableUnits === closing.claimableUnits,
-    `${usdgText(closing.claimableUnits)} wait for payees, as the events say`,
-    `the events lead to ${usdgText(ledger.claimableUnits)} to claim; the escrow says ${usdgText(closing.claimableUnits)}`,
+    `${usdgText(closing.claimableUnits)} wait for payees and operators, as the events say`,
+    `the events lead to ${usdgText(ledger.claimableUnits)} for payees and operators; the escrow says ${usdgText(closing.claimableUnits)}`,
   );
 }
 
-/** Each deposit, withdrawal and claim has its transfer. */
+/** Each deposit, withdrawal and claim has its transfer, earnings included. */
 function checkMovements({ progress, events, escrow, logsOf }: Blocks): void {
-  const moves = eventsOf(events, "escrow", "Deposited", "Withdrawn", "PayoutClaimed");
+  const moves = eventsOf(events, "escrow", "Deposited", "Withdrawn", "PayoutClaimed", "EarningsWithdrawn");
   const wrong = moves.flatMap(({ name, tx, args }) => {
     const [amount, value] =
       "units" in args ? (["units", args.units] as const) : (["credits", toUnits(args.credits)] as const);

@@ -2,6 +2,7 @@
 import type { Address } from "viem";
 import { Ruling } from "../protocol/job-status.ts";
 import { toUnits, UNITS_PER_CREDIT, usdgText } from "../protocol/money.ts";
+import { payouts } from "../protocol/pricing.ts";
 import { decodeJobWord } from "../protocol/words.ts";
 import { dayOf } from "./accounts.ts";
 import { type Checks, wrongFields } from "./checks.ts";
@@ -61,6 +62,52 @@ export function checkSlash(checks: Checks, job: Job): void {
   }
   const good = `worker ${args.signer} lost ${svc(amount)} to the treasury; ${svc(had - amount)} are left`;
   checks.note("slash.amount", wrong, good);
+}
+
+/** Where the operator's part of a job's fee went after the settlement: a dispute holds it, a rejection gives it back, else the treasury has it. */
+export function checkEarnings(checks: Checks, job: Job): void {
+  const { story, terms, addresses, timeOf } = job;
+  const { settled, word, locked } = story;
+  const part = settled === null ? 0n : payouts(settled.args.credits, word).operatorUnits;
+  const changes = [...story.earnings];
+  let at: "earned" | "disputed" | "forfeited" = "earned";
+  const move = (cause: AnyEvent, to: typeof at): void => {
+    if (part === 0n || at === "forfeited") return;
+    at = to;
+    const event = changes.shift();
+    if (event === undefined) {
+      const says = `${usdgText(part)} of operator ${word.operator}'s earnings should have become ${to} with ${cause.name} in ${cause.tx}; no EarningsChanged says so`;
+      checks.note("operator.earnings", [says], "");
+      return;
+    }
+    const { operator } = word;
+    const wrong = wrongFields("EarningsChanged", event.args, {
+      operator,
+      sequence: terms.operatorSequence(operator, event) + 1,
+      day: dayOf(timeOf(locked.block)),
+      disputed: to === "disputed" ? part : 0n,
+    });
+    if (event.tx !== cause.tx) wrong.push(`EarningsChanged is in ${event.tx}, but ${cause.name} in ${cause.tx}`);
+    const left = payoutsAfter(event as AnyEvent, logsOf(job, event), addresses.escrow);
+    const treasury = terms.treasury(event);
+    if (to === "forfeited" && takePayout(left, treasury, part) === null)
+      wrong.push(`${usdgText(part)} should have gone to ${treasury}; ${showPayouts(left)}`);
+    checks.note("operator.earnings", wrong, `the operator's part of the fee, ${usdgText(part)}, is ${to}`);
+  };
+  for (const event of story.events) {
+    const opened = story.disputes.find((one) => isSame(one.opened, event));
+    const ended = story.disputes.find(({ resolved }) => resolved !== null && isSame(resolved, event));
+    if (opened?.fromProven === false) move(event, "disputed");
+    else if (ended?.fromProven === false) {
+      move(event, ended.resolved?.args.ruling === Ruling.Rejected ? "earned" : "forfeited");
+    } else if (isEvent(event, "escrow", "WorkerEquivocated") && settled !== null && isBefore(settled, event)) {
+      move(event, "forfeited");
+    }
+  }
+  for (const { tx } of changes) {
+    const says = `EarningsChanged is in ${tx}, and nothing of the job changed its operator's earnings`;
+    checks.note("operator.earnings", [says], "");
+  }
 }
 
 /** Walks through all events of the job that take or give money after its charge. */

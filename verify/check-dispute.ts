@@ -5,7 +5,7 @@ import { arbitrationPanelAbi } from "../protocol/generated/abi.ts";
 import { ChainStatus, Ruling } from "../protocol/job-status.ts";
 import { proofDigest } from "../protocol/messages.ts";
 import { callerOf, deliveryIn, isSigner, jobCalls, signerOf } from "./calls.ts";
-import { checkCompensations, checkSlash, disputedCredits } from "./check-compensation.ts";
+import { checkCompensations, checkEarnings, checkSlash, disputedCredits } from "./check-compensation.ts";
 import { ownEvents } from "./check-lock.ts";
 import { type Checks, wrongFields } from "./checks.ts";
 import { isBefore } from "./events.ts";
@@ -26,6 +26,7 @@ export async function checkDispute(checks: Checks, job: Job): Promise<void> {
   }
   await checkEquivocation(checks, job);
   checkSlash(checks, job);
+  checkEarnings(checks, job);
   checkCompensations(checks, job);
 }
 

@@ -1,6 +1,6 @@
 /** The lock: who made it, with whose consent, at whose price, and how much it holds. */
 import { ChainStatus } from "../protocol/job-status.ts";
-import { quote } from "../protocol/pricing.ts";
+import { quote, sharePercent } from "../protocol/pricing.ts";
 import { tierName } from "../protocol/tiers.ts";
 import { ACCOUNT_FROZEN, ACCOUNT_LIMITED, decodeAccountWord } from "../protocol/words.ts";
 import { type CallOf, isSigner, jobCalls, signerOf } from "./calls.ts";
@@ -64,8 +64,10 @@ function checkPrices(checks: Checks, { story: { locked, word }, terms, timeOf }:
       `JobLocked.job.model is ${word.model}: ${id} was retired at ${retiresAt}, before the lock at ${time}`,
     );
   }
-  const wrong = wrongFields("JobLocked.job", word, { feeBps: terms.fee(locked) });
-  checks.note("lock.fee", wrong, `the fee snapshot (${word.feeBps / 100} %) is the one in force at that time`);
+  const { feeBps = null, operatorShare = null } = terms.fee(locked) ?? {};
+  const wrong = wrongFields("JobLocked.job", word, { feeBps, operatorShare });
+  const share = `, of which the operator has ${sharePercent(word.operatorShare)} %`;
+  checks.note("lock.fee", wrong, `the fee snapshot (${word.feeBps / 100} %${share}) is the one in force at that time`);
 }
 
 /** The wallet had chosen this operator, and its limits allowed the lock. */

@@ -67,11 +67,11 @@ export function checkCharge(checks: Checks, { locked, word }: JobStory, settled:
 
 /** What a settlement pays whom, by the fee that its lock fixed. */
 export function splitOf(locks: readonly EscrowEvent<"JobLocked">[]): SplitOf {
-  const fees = new Map(locks.map(({ args }) => [args.jobId.toLowerCase(), decodeJobWord(args.job).feeBps]));
+  const fees = new Map(locks.map(({ args }) => [args.jobId.toLowerCase(), decodeJobWord(args.job)]));
   return ({ args }) => {
-    const feeBps = fees.get(args.jobId.toLowerCase());
-    if (feeBps === undefined) throw new MissingEvent(`the lock of job ${args.jobId} is not among the events`);
-    return splitCharge(args.credits, feeBps);
+    const fee = fees.get(args.jobId.toLowerCase());
+    if (fee === undefined) throw new MissingEvent(`the lock of job ${args.jobId} is not among the events`);
+    return splitCharge(args.credits, fee);
   };
 }
 
@@ -79,7 +79,7 @@ export function splitOf(locks: readonly EscrowEvent<"JobLocked">[]): SplitOf {
 function checkPayouts(checks: Checks, settled: EscrowEvent<"JobSettled">, context: MoneyContext): void {
   const { escrow, terms, splitOf: split, logsOf, feesOf } = context;
   const left = payoutsAfter(settled, logsOf(settled.tx), escrow);
-  const { workerUnits, feeUnits } = split(settled);
+  const { workerUnits, treasuryUnits } = split(settled);
   const payee = terms.worker(settled.args.worker, settled)?.payout ?? null;
   const paid = takePayout(left, payee, workerUnits);
   checks.add(
@@ -97,8 +97,8 @@ function checkPayouts(checks: Checks, settled: EscrowEvent<"JobSettled">, contex
   checks.add(
     "payout.fee",
     own !== null && (own.payout !== null || own.units === 0n),
-    feeInWords(own, feeUnits, treasury),
-    `${usdgText(own?.units ?? feeUnits)} should have gone to the treasury at ${treasury ?? "an unknown address"} for ${own?.settled.length ?? 1} jobs; ${showPayouts(left)}`,
+    feeInWords(own, treasuryUnits, treasury),
+    `${usdgText(own?.units ?? treasuryUnits)} should have gone to the treasury at ${treasury ?? "an unknown address"} for ${own?.settled.length ?? 1} jobs; ${showPayouts(left)}`,
   );
   const others = left.filter(({ logIndex }) => !fees.some(({ payout }) => payout?.logIndex === logIndex));
   checks.add(

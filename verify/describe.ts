@@ -1,6 +1,7 @@
 /** Events in words: a title for each, and a name and a unit for each argument. Pure; for explorers and reports. */
 import type { AbiEvent } from "viem";
 import { FailureReason, jobState } from "../protocol/job-status.ts";
+import { sharePercent } from "../protocol/pricing.ts";
 import { TIERS } from "../protocol/tiers.ts";
 import { decodeAccountWord, decodeJobWord, decodeUsageWord } from "../protocol/words.ts";
 import { type AnyEvent, type ContractName, EVENT_ABIS } from "./events.ts";
@@ -60,6 +61,8 @@ const TITLES: Record<string, string> = {
   "escrow.SignerRemoved": "Key left its operator",
   "escrow.ReserveChanged": "Operator's reserve changed",
   "escrow.ReserveLeaving": "Operator announced a withdrawal of reserve",
+  "escrow.EarningsChanged": "Operator's earnings changed by a dispute or two signed answers",
+  "escrow.EarningsWithdrawn": "Operator's earnings paid out",
   "escrow.FeeScheduled": "Protocol fee announced",
   "escrow.TreasurySet": "Treasury changed",
   "escrow.GuardianSet": "Guardian changed",
@@ -98,7 +101,7 @@ const UNITS: Record<
 > = {
   credits:
     "credits free escrowed returned bond creditsPerRequest creditsPer1kTokens dailyLimit spentToday reserve held creditsPer1kSvc",
-  "stablecoin units": "units workerUnits feeUnits paid owed",
+  "stablecoin units": "units workerUnits operatorUnits treasuryUnits paid owed disputed",
   "SVC base units": "",
   "SVC millionths": "stake added amount minimumStake slashAmount",
   "hundredths of a percent": "feeBps",
@@ -107,7 +110,8 @@ const UNITS: Record<
   "output tokens": "completionTokens reasoningTokens billedTokens",
   bytes: "textBytes",
   "prompt tokens": "promptTokens",
-  number: "account sequence model operator attempt worker arbiterSet set quorum votes mostOpen index",
+  number:
+    "account sequence model operator attempt worker arbiterSet set quorum votes mostOpen index day firstDay lastDay",
 };
 const unitByName = new Map<string, Unit>(
   Object.entries(UNITS).flatMap(([unit, names]) => names.split(" ").map((name) => [name, unit as Unit] as const)),
@@ -118,6 +122,7 @@ const WORDS: Record<string, (value: number) => string | undefined> = {
   tier: (value) => TIERS[value],
   status: (value) => jobState(value) ?? undefined,
   ruling: rulingOf,
+  operatorShare: (value) => `${sharePercent(value)} % of the fee`,
   reason: (value) => FAILURES.find(([, number]) => number === value)?.[0],
 };
 

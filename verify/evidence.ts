@@ -23,6 +23,8 @@ export const CONFIGURATION_EVENTS = {
     "SignerRemoved",
     "ReserveChanged",
     "ReserveLeaving",
+    "EarningsChanged",
+    "EarningsWithdrawn",
   ],
   panel: ["ArbitersSet"],
 } as const;
@@ -61,7 +63,7 @@ export type JobEvidence = {
   text: Uint8Array | null;
 };
 
-/** What the escrow owes and holds at a block. */
+/** What the escrow owes and holds at a block. `claimableUnits`: deferred payouts, and earnings of operators. */
 export type Ledger = { credits: bigint; claimableUnits: bigint; tokenUnits: bigint };
 
 /** What an audit of a range looks at, of some of its blocks. */

@@ -3,6 +3,7 @@
 import type { Address, Hex } from "viem";
 import { isNoJob } from "../protocol/job-id.ts";
 import { usdgText } from "../protocol/money.ts";
+import type { Split } from "../protocol/pricing.ts";
 import { type AnyEvent, type EscrowEvent, isBefore, isEvent, sameAddress } from "./events.ts";
 
 /** One payout, in token units. */
@@ -13,6 +14,8 @@ const CAUSES = [
   "DisputeResolved",
   "OperatorCharged",
   "Compensated",
+  "EarningsChanged",
+  "EarningsWithdrawn",
   "Withdrawn",
   "PayoutClaimed",
 ] as const;
@@ -59,8 +62,8 @@ export type FeePayout = {
   payout: Payout | null;
 };
 
-/** Worker's and treasury's units of a settlement. */
-export type SplitOf = (settled: EscrowEvent<"JobSettled">) => { workerUnits: bigint; feeUnits: bigint };
+/** Worker's, operator's and treasury's units of a settlement. */
+export type SplitOf = (settled: EscrowEvent<"JobSettled">) => Split;
 
 /**
  * Finds what the treasury got for the settlements of a transaction.
@@ -76,9 +79,9 @@ function feePayouts(
   let forWorker: bigint | null = null;
   for (const event of logs) {
     if (isEvent(event, "escrow", "JobSettled")) {
-      const { workerUnits, feeUnits } = splitOf(event);
+      const { workerUnits, treasuryUnits } = splitOf(event);
       open.settled.push(event);
-      open.units += feeUnits;
+      open.units += treasuryUnits;
       forWorker = workerUnits;
       continue;
     }

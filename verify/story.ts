@@ -37,6 +37,7 @@ export function jobStory(id: Hex, all: readonly AnyEvent[]) {
     slashed: last(eventsOf(events, "registry", "WorkerSlashed")),
     charged: eventsOf(events, "escrow", "OperatorCharged"),
     reserve: eventsOf(events, "escrow", "ReserveChanged"),
+    earnings: eventsOf(events, "escrow", "EarningsChanged"),
     compensated: eventsOf(events, "escrow", "Compensated"),
     /** State that the job must have after its last event (`JobStatus`). */
     status: last(transitionsOf(events))?.after ?? None,

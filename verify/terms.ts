@@ -1,7 +1,7 @@
 /** What was in force at a place of the chain, from configuration events alone. Pure. */
 import { type Address, zeroAddress } from "viem";
 import { toUnits } from "../protocol/money.ts";
-import type { Prices } from "../protocol/pricing.ts";
+import type { FeeTerms, Prices } from "../protocol/pricing.ts";
 import { type AnyEvent, type EscrowEvent, eventsOf, isBefore, isEvent, type Place } from "./events.ts";
 
 /** A worker as the registry has it. Stake in millionths of an SVC. */
@@ -20,6 +20,8 @@ const OPERATOR_EVENTS = [
   "SignerRemoved",
   "ReserveChanged",
   "ReserveLeaving",
+  "EarningsChanged",
+  "EarningsWithdrawn",
 ] as const;
 
 const same = (a: Address | undefined, b: Address) => a?.toLowerCase() === b.toLowerCase();
@@ -68,9 +70,9 @@ export class Terms {
     return { id, tier, retiresAt, creditsPerRequest, creditsPer1kTokens };
   }
 
-  /** Protocol fee, hundredths of a percent; null before the first one was set. */
-  fee(place: Place): number | null {
-    return this.#inForce(eventsOf(this.#events, "escrow", "FeeScheduled"), place)?.feeBps ?? null;
+  /** Protocol fee, and the operators' share of it; null before the first one was set. */
+  fee(place: Place): FeeTerms | null {
+    return this.#inForce(eventsOf(this.#events, "escrow", "FeeScheduled"), place);
   }
 
   /** Minimum stake and what a slash takes, millionths of an SVC; null before they were first set. */

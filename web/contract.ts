@@ -265,8 +265,11 @@ export type Operator = {
   success_24h: number | null;
   /** Ended without a charge. */
   failed_24h: number;
-  /** Stablecoin units of the charges that the protocol's fee was. */
+  /** Stablecoin units of the charges that the protocol's fee was, and what the operator earned of it. */
   fee_units_24h: number;
+  earned_24h: number;
+  /** Stablecoin units that it has earned and not withdrawn. */
+  earned: number;
   /** Disputes of its jobs, by how they ended, and credits that its reserve paid for them. */
   disputes: Record<RulingName | "open", number>;
   paid: number;

@@ -1,6 +1,8 @@
 import type { Logger } from "pino";
 import type { Address } from "viem";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
+import { UNITS_PER_CREDIT } from "../../protocol/money.ts";
+import { payouts } from "../../protocol/pricing.ts";
 import type { Rpc } from "./rpc.ts";
 
 const LOOK_MS = 5_000;
@@ -54,6 +56,17 @@ export class Operator {
   /** Whether the gateway's key signs for its operator. */
   get inOffice(): boolean {
     return this.#standing.inOffice;
+  }
+
+  /** What it earns of a charge, by the fee in force: 0.05 is 5 %. */
+  async part(): Promise<number> {
+    const { rpc, escrow } = this.#parts;
+    const terms = { address: escrow, abi: inferenceEscrowAbi } as const;
+    const [feeBps, operatorShare] = await Promise.all([
+      rpc.client.readContract({ ...terms, functionName: "feeBps" }),
+      rpc.client.readContract({ ...terms, functionName: "operatorShare" }),
+    ]);
+    return Number(payouts(1, { feeBps, operatorShare }).operatorUnits) / Number(UNITS_PER_CREDIT);
   }
 
   /** Asks the chain. */

@@ -14,6 +14,8 @@ export type Observed = {
   mostUnpaid: () => Promise<number>;
   /** What the signer can pay gas with, wei. */
   signerBalance: () => Promise<bigint>;
+  /** Of a charge, for its operator, by the fee in force. */
+  operatorPart: () => Promise<number>;
 };
 
 type WorkerState = { worker: string; healthy: boolean; outstanding: number; free: number; room: number };
@@ -152,6 +154,11 @@ export class Metrics {
         chain.mostUnpaid,
       ],
       ["gateway_signer_balance_ether", "What the signer can pay gas with", balance],
+      [
+        "gateway_operator_part",
+        "What an operator earns of a charge, by the fee in force: 0.05 is 5 %",
+        chain.operatorPart,
+      ],
       [
         "gateway_worker_healthy",
         "1 for workers that answer the probe",

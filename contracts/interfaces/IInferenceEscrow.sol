@@ -115,6 +115,31 @@ interface IInferenceEscrow {
     event ReserveChanged(uint8 indexed operator, bytes16 indexed jobId, uint32 sequence, uint40 reserve, uint40 held);
     /// @notice An operator's admin announced a withdrawal of reserve.
     event ReserveLeaving(uint8 indexed operator, uint32 sequence, uint40 credits, uint40 leavesAt);
+    /// @notice The operator's part of a settled job's fee moved: out of its earnings when the job is disputed, back if that is
+    ///         rejected, to the treasury with every other end of the dispute and with two signed answers. What a settlement adds is
+    ///         in JobSettled.
+    /// @param sequence The operator's running number of its own events.
+    /// @param day UTC day of the job's lock, days since 1970-01-01.
+    /// @param units What the operator has earned by jobs of that day and not withdrawn, after it; token units.
+    /// @param disputed What the job's dispute holds of the operator's part, after it; token units.
+    event EarningsChanged(
+        uint8 indexed operator,
+        bytes16 indexed jobId,
+        uint32 sequence,
+        uint16 day,
+        uint256 units,
+        uint256 disputed
+    );
+    /// @notice An operator's admin withdrew what the operator had earned by jobs locked from `firstDay` to `lastDay`, inclusive.
+    /// @param units Token units that left.
+    event EarningsWithdrawn(
+        uint8 indexed operator,
+        address indexed receiver,
+        uint32 sequence,
+        uint16 firstDay,
+        uint16 lastDay,
+        uint256 units
+    );
 
     // ------------------------------------------------------------------------------------------------- events: jobs
 
@@ -161,7 +186,8 @@ interface IInferenceEscrow {
     /// @notice The escrow of a job was released: charged, paid out and the difference returned.
     /// @dev The token's Transfer events of the same transaction show the worker's payout, and the treasury's for all jobs of the
     ///      transaction together, unless PayoutDeferred does. Fee: credits × feeBps of the job's word, in token units. The
-    ///      worker has the rest of credits × 10,000.
+    ///      worker has the rest of credits × 10,000. Of the fee, ⌊fee × operatorShare ÷ 20⌋ is added to the earnings of the job's
+    ///      operator, on the UTC day of the lock; the treasury has the rest.
     /// @param worker Signing key of the worker.
     /// @param proofHash SHA-256 of the answer, verified to be signed by the worker.
     /// @param credits Credits charged.
@@ -296,7 +322,8 @@ interface IInferenceEscrow {
     // --------------------------------------------------------------------------------------- events: administration
 
     /// @notice A new protocol fee was announced.
-    event FeeScheduled(uint32 sequence, uint16 feeBps, uint40 effectiveAt);
+    /// @param operatorShare The operators' share of it, twentieths.
+    event FeeScheduled(uint32 sequence, uint16 feeBps, uint8 operatorShare, uint40 effectiveAt);
     /// @notice The treasury was changed.
     event TreasurySet(uint32 sequence, address indexed treasury);
     /// @notice The guardian was changed.
@@ -355,6 +382,10 @@ interface IInferenceEscrow {
     error Operator_ReserveTooSmall(uint8 operator, uint256 reserve, uint256 required);
     /// @notice The announced withdrawal is due from `leavesAt` (0: none is announced).
     error Operator_ReserveStays(uint8 operator, uint256 leavesAt, uint256 now_);
+    /// @notice What was earned on this day can be withdrawn from `vestsAt`.
+    error Operator_EarningsNotVested(uint8 operator, uint16 day, uint256 vestsAt, uint256 now_);
+    /// @notice The operator has no earnings of these days.
+    error Operator_NothingEarned(uint8 operator, uint16 firstDay, uint16 lastDay);
 
     /// @notice The caller is no signer in office, or its operator is stopped.
     error Job_MayNotLock(address caller);
@@ -434,6 +465,8 @@ interface IInferenceEscrow {
     error Admin_NotGuardian(address caller);
     /// @notice The fee is above FEE_CAP_BPS.
     error Admin_FeeAboveCap(uint256 feeBps, uint256 cap);
+    /// @notice The operators' share of the fee is above OPERATOR_SHARE_CAP.
+    error Admin_ShareAboveCap(uint256 operatorShare, uint256 cap);
     /// @notice The compensation cap is above COMPENSATION_CEILING.
     error Admin_CompensationAboveCeiling(uint256 credits, uint256 ceiling);
     /// @notice An address that cannot have this role.
@@ -491,9 +524,10 @@ interface IInferenceEscrow {
     function authorizationKeyOf(address wallet) external view returns (address);
     /// @notice Token units waiting for `payee`.
     function claimableOf(address payee) external view returns (uint256 units);
-    /// @notice What the contract owes: credits of all accounts and reserves, and deferred token units.
-    /// @dev Solvency: token.balanceOf(this) ≥ credits × 10,000 + claimable; equal unless somebody sent tokens for nothing.
-    function liabilities() external view returns (uint256 credits, uint256 claimable);
+    /// @notice What the contract owes: credits of all accounts and reserves; and token units, which are deferred payouts, earnings of
+    ///         operators, and their parts of the fees of settled jobs that are in dispute.
+    /// @dev Solvency: token.balanceOf(this) ≥ credits × 10,000 + units; equal unless somebody sent tokens for nothing.
+    function liabilities() external view returns (uint256 credits, uint256 units);
     /// @notice The stablecoin.
     function token() external view returns (address);
 
@@ -529,6 +563,16 @@ interface IInferenceEscrow {
 
     /// @notice Pays the announced credits out as tokens, as far as they are at hand. The operator's admin only.
     function withdrawReserve(uint8 operator, address receiver) external;
+
+    /// @notice Pays out what the operator has earned by jobs locked on the UTC days from `firstDay` to `lastDay`, inclusive. A day can
+    ///         be withdrawn from LONGEST_RISK after its end. A job that settles later adds to its day, which can be withdrawn
+    ///         again at once. The operator's admin only; needs no announcement.
+    /// @param firstDay Days since 1970-01-01. Each day of the range costs gas, whether anything was earned on it or not.
+    function withdrawEarnings(uint8 operator, uint16 firstDay, uint16 lastDay, address receiver) external;
+
+    /// @notice What an operator has earned by jobs locked on a UTC day (days since 1970-01-01) and not withdrawn, token units.
+    ///         What open disputes hold of it is not counted.
+    function earningsOf(uint8 operator, uint16 day) external view returns (uint256 units);
 
     /// @notice An operator; all zero if there is none.
     function operatorOf(uint8 operator) external view returns (Operator memory);
@@ -691,8 +735,10 @@ interface IInferenceEscrow {
 
     // ----------------------------------------------------------------------------------------------- administration
 
-    /// @notice Announces a fee of at most FEE_CAP_BPS; effective after the notice window. Owner only.
-    function scheduleFee(uint16 feeBps) external;
+    /// @notice Announces a fee of at most FEE_CAP_BPS, and the operators' share of it; effective after the notice window for jobs
+    ///         locked from then on. Owner only.
+    /// @param operatorShare Twentieths of the fee, at most OPERATOR_SHARE_CAP. 0: the treasury has the whole fee.
+    function scheduleFee(uint16 feeBps, uint8 operatorShare) external;
     /// @notice Sets who receives fees and pays compensations. Owner only.
     function setTreasury(address treasury) external;
     /// @notice Sets the guardian. Owner only; zero for none.
@@ -705,6 +751,8 @@ interface IInferenceEscrow {
 
     /// @notice Fee in force for a job locked now, hundredths of a percent.
     function feeBps() external view returns (uint16);
+    /// @notice The operators' share of the fee of a job locked now, twentieths.
+    function operatorShare() external view returns (uint8);
     /// @notice Receiver of fees, payer of compensations.
     function treasury() external view returns (address);
     /// @notice May pause deposits and locks and stop operators.

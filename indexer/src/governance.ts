@@ -13,15 +13,19 @@ export async function recordAdmin(context: Context, event: AdminEvent, kind: str
 }
 
 ponder.on("InferenceEscrow:FeeScheduled", async ({ event, context }) => {
-  const { feeBps, effectiveAt } = event.args;
+  const { feeBps, operatorShare, effectiveAt } = event.args;
   const now = place(event).blockTime;
   await configure(context, (before) => {
     // The constructor's fee is in force at once; any other one replaces an announcement that is not in force yet.
-    if (effectiveAt <= now) return { feeBps, nextFeeBps: null, feeChangesAt: null };
+    if (effectiveAt <= now) {
+      return { feeBps, operatorShare, nextFeeBps: null, nextOperatorShare: null, feeChangesAt: null };
+    }
     const inForce = before.feeChangesAt !== null && before.feeChangesAt <= now;
     return {
       feeBps: (inForce ? before.nextFeeBps : null) ?? before.feeBps,
+      operatorShare: (inForce ? before.nextOperatorShare : null) ?? before.operatorShare,
       nextFeeBps: feeBps,
+      nextOperatorShare: operatorShare,
       feeChangesAt: effectiveAt,
     };
   });

@@ -8,9 +8,12 @@ import { usdgValue } from "../../protocol/money.ts";
 import { payouts } from "../../protocol/pricing.ts";
 import { tierName } from "../../protocol/tiers.ts";
 import { decodeAccountWord, decodeJobWord, decodeUsageWord } from "../../protocol/words.ts";
-import { account, job, model } from "../ponder.schema.ts";
+import { account, earnings, job, model } from "../ponder.schema.ts";
 import { type Context, ponder } from "../registry.ts";
 import { type ChainEvent, place, record, recordJob } from "./record.ts";
+
+/** Seconds of a UTC day. */
+const DAY = 86_400;
 
 /** A job for which nothing was charged, returned or paid yet. */
 const UNTOUCHED = {
@@ -33,7 +36,8 @@ const UNTOUCHED = {
 ponder.on("InferenceEscrow:JobLocked", async ({ event, context }) => {
   const { job: jobWord, account: accountWord, ...args } = event.args;
   const { jobId, wallet, credits } = args;
-  const { model: modelNumber, operator, creditsPerRequest, creditsPer1kTokens, feeBps } = decodeJobWord(jobWord);
+  const { model: modelNumber, operator, ...terms } = decodeJobWord(jobWord);
+  const { creditsPerRequest, creditsPer1kTokens, feeBps, operatorShare } = terms;
   const { id: number, free, escrowed } = decodeAccountWord(accountWord);
   const listing = await context.db.find(model, { number: modelNumber });
   if (listing === null) throw new Error(`job ${jobId} uses model ${modelNumber}, which no ModelListed announced`);
@@ -51,6 +55,7 @@ ponder.on("InferenceEscrow:JobLocked", async ({ event, context }) => {
     creditsPerRequest,
     creditsPerThousandTokens: creditsPer1kTokens,
     feeBps,
+    operatorShare,
     createdAt: blockTime,
     escrowTx: txHash,
     lockBlock: blockNumber,
@@ -61,7 +66,17 @@ ponder.on("InferenceEscrow:JobLocked", async ({ event, context }) => {
     subject: jobId,
     wallet,
     jobId,
-    args: { ...args, account: number, operator, creditsPerRequest, creditsPer1kTokens, feeBps, free, escrowed },
+    args: {
+      ...args,
+      account: number,
+      operator,
+      creditsPerRequest,
+      creditsPer1kTokens,
+      feeBps,
+      operatorShare,
+      free,
+      escrowed,
+    },
     derived: {
       job_id: toApiJobId(jobId),
       model: listing.id,
@@ -116,7 +131,7 @@ ponder.on("InferenceEscrow:JobSettled", async ({ event, context }) => {
   let fused = false;
   const row = await context.db.update(job, { id: jobId }).set((before) => {
     fused = before.status === "pending";
-    const { workerUnits, feeUnits } = payouts(credits, before.feeBps);
+    const { workerUnits, feeUnits, operatorUnits } = payouts(credits, before);
     return {
       status: "settled",
       worker,
@@ -127,6 +142,7 @@ ponder.on("InferenceEscrow:JobSettled", async ({ event, context }) => {
       ...tokens,
       workerUnits: Number(workerUnits),
       feeUnits: Number(feeUnits),
+      operatorUnits: Number(operatorUnits),
       answeredAt: completedAt,
       completedAt: blockTime,
       endedAt: blockTime,
@@ -135,6 +151,7 @@ ponder.on("InferenceEscrow:JobSettled", async ({ event, context }) => {
     };
   });
   await context.db.update(account, { wallet }).set((before) => ({ free, escrowed, charged: before.charged + credits }));
+  await earn(context, row);
   const total = free + escrowed;
   await recordJob(context, event, row, {
     kind: "job.settled",
@@ -148,6 +165,7 @@ ponder.on("InferenceEscrow:JobSettled", async ({ event, context }) => {
       credits_returned: row.creditsReturned,
       worker_units: row.workerUnits,
       fee_units: row.feeUnits,
+      operator_units: row.operatorUnits,
       usdg_value: usdgValue(credits),
       proof_hash: toProofHash(proofHash),
       total_before: total + credits,
@@ -155,6 +173,17 @@ ponder.on("InferenceEscrow:JobSettled", async ({ event, context }) => {
     },
   });
 });
+
+/** Adds what a job that has just settled earned to the day of its lock. Without a share there is no row. */
+async function earn(context: Context, row: typeof job.$inferSelect): Promise<void> {
+  const units = BigInt(row.operatorUnits ?? 0);
+  if (units === 0n) return;
+  const day = Math.floor(row.createdAt / DAY);
+  await context.db
+    .insert(earnings)
+    .values({ operator: row.operator, day, units })
+    .onConflictDoUpdate((before) => ({ units: before.units + units }));
+}
 
 ponder.on("InferenceEscrow:JobFailed", async ({ event, context }) => {
   const name = FAILURE_REASONS[event.args.reason];

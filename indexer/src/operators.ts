@@ -1,10 +1,10 @@
-/** Operators: admission, admin, signers, reserve; and items of their batches that reverted alone. */
+/** Operators: admission, admin, signers, reserve, earnings; and items of their batches that reverted alone. */
 
 import { type Abi, type Hex, toFunctionSelector } from "viem";
 import { decodeRevert } from "../../protocol/events.ts";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
-import { batchItemFailure, operator } from "../ponder.schema.ts";
+import { batchItemFailure, earnings, job, operator } from "../ponder.schema.ts";
 import { type Context, ponder } from "../registry.ts";
 import { recordAdmin } from "./governance.ts";
 import { type ChainEvent, jobOf, place, record } from "./record.ts";
@@ -75,6 +75,25 @@ ponder.on("InferenceEscrow:ReserveLeaving", async ({ event, context }) => {
   const { credits, leavesAt } = event.args;
   const announced = credits === 0 ? { leaving: null, leavesAt: null } : { leaving: credits, leavesAt };
   await changed(context, event, "reserve_leaving", () => announced);
+});
+
+ponder.on("InferenceEscrow:EarningsChanged", async ({ event, context }) => {
+  const { operator: number, jobId, day, units } = event.args;
+  let change = 0n;
+  await context.db.update(earnings, { operator: number, day }).set((before) => {
+    change = units - before.units;
+    return { units };
+  });
+  await context.db
+    .update(job, { id: jobId })
+    .set((before) => ({ operatorUnits: (before.operatorUnits ?? 0) + Number(change) }));
+  await changed(context, event, "earnings_changed", () => ({}));
+});
+
+ponder.on("InferenceEscrow:EarningsWithdrawn", async ({ event, context }) => {
+  const { operator: number, firstDay, lastDay } = event.args;
+  for (let day = firstDay; day <= lastDay; day += 1) await context.db.delete(earnings, { operator: number, day });
+  await changed(context, event, "earnings_withdrawn", () => ({}));
 });
 
 const functions = new Map<Hex, string>();

@@ -98,7 +98,9 @@ type Config = typeof protocolConfig.$inferSelect;
 const EMPTY: Config = {
   id: 1,
   feeBps: null,
+  operatorShare: null,
   nextFeeBps: null,
+  nextOperatorShare: null,
   feeChangesAt: null,
   treasury: null,
   guardian: null,

@@ -170,6 +170,22 @@ export const inferenceEscrowAbi = [
   "type": "error"
  },
  {
+  "inputs": [
+   {
+    "internalType": "uint256",
+    "name": "operatorShare",
+    "type": "uint256"
+   },
+   {
+    "internalType": "uint256",
+    "name": "cap",
+    "type": "uint256"
+   }
+  ],
+  "name": "Admin_ShareAboveCap",
+  "type": "error"
+ },
+ {
   "inputs": [],
   "name": "Batch_Nested",
   "type": "error"
@@ -876,6 +892,32 @@ export const inferenceEscrowAbi = [
  {
   "inputs": [
    {
+    "internalType": "uint8",
+    "name": "operator",
+    "type": "uint8"
+   },
+   {
+    "internalType": "uint16",
+    "name": "day",
+    "type": "uint16"
+   },
+   {
+    "internalType": "uint256",
+    "name": "vestsAt",
+    "type": "uint256"
+   },
+   {
+    "internalType": "uint256",
+    "name": "now_",
+    "type": "uint256"
+   }
+  ],
+  "name": "Operator_EarningsNotVested",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
     "internalType": "address",
     "name": "signer",
     "type": "address"
@@ -919,6 +961,27 @@ export const inferenceEscrowAbi = [
    }
   ],
   "name": "Operator_NotAdmin",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "uint8",
+    "name": "operator",
+    "type": "uint8"
+   },
+   {
+    "internalType": "uint16",
+    "name": "firstDay",
+    "type": "uint16"
+   },
+   {
+    "internalType": "uint16",
+    "name": "lastDay",
+    "type": "uint16"
+   }
+  ],
+  "name": "Operator_NothingEarned",
   "type": "error"
  },
  {
@@ -1410,6 +1473,92 @@ export const inferenceEscrowAbi = [
   "anonymous": false,
   "inputs": [
    {
+    "indexed": true,
+    "internalType": "uint8",
+    "name": "operator",
+    "type": "uint8"
+   },
+   {
+    "indexed": true,
+    "internalType": "bytes16",
+    "name": "jobId",
+    "type": "bytes16"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint32",
+    "name": "sequence",
+    "type": "uint32"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint16",
+    "name": "day",
+    "type": "uint16"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint256",
+    "name": "units",
+    "type": "uint256"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint256",
+    "name": "disputed",
+    "type": "uint256"
+   }
+  ],
+  "name": "EarningsChanged",
+  "type": "event"
+ },
+ {
+  "anonymous": false,
+  "inputs": [
+   {
+    "indexed": true,
+    "internalType": "uint8",
+    "name": "operator",
+    "type": "uint8"
+   },
+   {
+    "indexed": true,
+    "internalType": "address",
+    "name": "receiver",
+    "type": "address"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint32",
+    "name": "sequence",
+    "type": "uint32"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint16",
+    "name": "firstDay",
+    "type": "uint16"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint16",
+    "name": "lastDay",
+    "type": "uint16"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint256",
+    "name": "units",
+    "type": "uint256"
+   }
+  ],
+  "name": "EarningsWithdrawn",
+  "type": "event"
+ },
+ {
+  "anonymous": false,
+  "inputs": [
+   {
     "indexed": false,
     "internalType": "uint32",
     "name": "sequence",
@@ -1420,6 +1569,12 @@ export const inferenceEscrowAbi = [
     "internalType": "uint16",
     "name": "feeBps",
     "type": "uint16"
+   },
+   {
+    "indexed": false,
+    "internalType": "uint8",
+    "name": "operatorShare",
+    "type": "uint8"
    },
    {
     "indexed": false,
@@ -2491,6 +2646,19 @@ export const inferenceEscrowAbi = [
  },
  {
   "inputs": [],
+  "name": "OPERATOR_SHARE_CAP",
+  "outputs": [
+   {
+    "internalType": "uint8",
+    "name": "",
+    "type": "uint8"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [],
   "name": "PANEL",
   "outputs": [
    {
@@ -3205,6 +3373,30 @@ export const inferenceEscrowAbi = [
  {
   "inputs": [
    {
+    "internalType": "uint8",
+    "name": "operator",
+    "type": "uint8"
+   },
+   {
+    "internalType": "uint16",
+    "name": "day",
+    "type": "uint16"
+   }
+  ],
+  "name": "earningsOf",
+  "outputs": [
+   {
+    "internalType": "uint256",
+    "name": "units",
+    "type": "uint256"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
     "internalType": "bytes[]",
     "name": "items",
     "type": "bytes[]"
@@ -3411,6 +3603,11 @@ export const inferenceEscrowAbi = [
       "internalType": "enum JobStatus",
       "name": "status",
       "type": "uint8"
+     },
+     {
+      "internalType": "uint8",
+      "name": "operatorShare",
+      "type": "uint8"
      }
     ],
     "internalType": "struct Job",
@@ -3450,7 +3647,7 @@ export const inferenceEscrowAbi = [
    },
    {
     "internalType": "uint256",
-    "name": "claimable",
+    "name": "units",
     "type": "uint256"
    }
   ],
@@ -3698,6 +3895,19 @@ export const inferenceEscrowAbi = [
     "internalType": "struct Operator",
     "name": "",
     "type": "tuple"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [],
+  "name": "operatorShare",
+  "outputs": [
+   {
+    "internalType": "uint8",
+    "name": "",
+    "type": "uint8"
    }
   ],
   "stateMutability": "view",
@@ -3968,6 +4178,11 @@ export const inferenceEscrowAbi = [
     "internalType": "uint16",
     "name": "feeBps_",
     "type": "uint16"
+   },
+   {
+    "internalType": "uint8",
+    "name": "operatorShare_",
+    "type": "uint8"
    }
   ],
   "name": "scheduleFee",
@@ -4343,6 +4558,34 @@ export const inferenceEscrowAbi = [
    }
   ],
   "name": "withdraw",
+  "outputs": [],
+  "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "internalType": "uint8",
+    "name": "operator",
+    "type": "uint8"
+   },
+   {
+    "internalType": "uint16",
+    "name": "firstDay",
+    "type": "uint16"
+   },
+   {
+    "internalType": "uint16",
+    "name": "lastDay",
+    "type": "uint16"
+   },
+   {
+    "internalType": "address",
+    "name": "receiver",
+    "type": "address"
+   }
+  ],
+  "name": "withdrawEarnings",
   "outputs": [],
   "stateMutability": "nonpayable",
   "type": "function"

@@ -46,6 +46,7 @@ const EVERYDAY: Partial<Record<Stateful, readonly string[]>> = {
   InferenceEscrow: [
     ...["Deposited", "Withdrawn", "OperatorChosen", "LimitsSet", "AuthorizationKeySet", "DisputeKeySet"],
     ...["PayoutClaimed", "PayoutDeferred", "ReserveChanged", "OperatorCharged", "Compensated", "BatchItemFailed"],
+    ...["EarningsChanged", "EarningsWithdrawn"],
     ...["JobLocked", "JobAuthorized", "JobAcknowledged", "JobProven", "JobSettled", "JobFailed", "JobRefunded"],
     ...["JobDisputed", "DisputeJoined", "DisputeSigned", "DisputeResolved", "WorkerEquivocated"],
   ],

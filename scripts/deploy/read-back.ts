@@ -129,6 +129,7 @@ async function wrongFigures(client: PublicClient, made: Made, settings: Protocol
   return await wrongFacts([
     ["the treasury", escrow.read.treasury(), at.ProtocolTreasury],
     ["the fee", escrow.read.feeBps(), settings.feeBps],
+    ["the operators' share of the fee", escrow.read.operatorShare(), 0],
     ["the compensation cap", escrow.read.compensationCap(), settings.compensationCap],
     ["the pause", escrow.read.paused(), [false, false]],
     ["the bits of stopped operators", escrow.read.stoppedOperators(), 0n],

@@ -215,8 +215,8 @@ it("A compensation that brings more than is owed credits what is owed", async ()
     .to.emit(escrow, "Compensated")
     .withArgs(job.id, client.address, client.address, CHARGE_UNITS, 0, true, CLIENT_CREDITS, 0);
   expect(await escrow.compensationOf(job.id)).to.deep.equal([CHARGE_UNITS, CHARGE_UNITS, false]);
-  const { credits, claimable } = await escrow.liabilities();
-  expect(await hostile.balanceOf(escrow)).to.equal(credits * 10_000n + claimable + 1_000_000n);
+  const { credits, units } = await escrow.liabilities();
+  expect(await hostile.balanceOf(escrow)).to.equal(credits * 10_000n + units + 1_000_000n);
 });
 
 // A token that calls back in the middle of a ruling: nothing that moves money can be entered, nothing is paid twice.

@@ -36,11 +36,11 @@ beforeAll(async () => {
   await client.query("SET session_replication_role = replica");
   await client.query(
     `INSERT INTO index.job (id, wallet, model, model_number, tier, status, operator, credits_locked, credits_charged, credits_returned,
-       credits_per_request, credits_per_thousand_tokens, fee_bps, attempt, created_at, escrow_tx, lock_block, deferred_payouts,
+       credits_per_request, credits_per_thousand_tokens, fee_bps, operator_share, attempt, created_at, escrow_tx, lock_block, deferred_payouts,
        equivocated, credits_compensated, operator_paid, treasury_granted, treasury_paid, treasury_owes,
        compensation_paid, compensation_owed, compensations, worker, worker_units, proof_hash)
      SELECT '0x' || lpad(to_hex(n), 32, '0'), '0x' || lpad(to_hex(n % $1), 40, '0'), 'model-' || n % 7, n % 7, 'lite',
-       (ARRAY['settled','settled','settled','settled','failed','refunded','pending'])[1 + (n / 140) % 7], 1, 2, 2, 0, 2, 1, 1000, 1,
+       (ARRAY['settled','settled','settled','settled','failed','refunded','pending'])[1 + (n / 140) % 7], 1, 2, 2, 0, 2, 1, 1000, 0, 1,
        1700000000 + n, $2, n, 0, false, 0, 0, 0, 0, 0, 0, 0, 0,
        CASE WHEN n % 3 > 0 THEN '0x' || lpad(to_hex(n % 50), 40, '0') END, CASE WHEN n % 3 > 0 THEN 1 END, CASE WHEN n % 3 > 0 THEN '0x' || lpad(to_hex(n / 4), 64, '0') END
      FROM generate_series(1, $3) AS n`,

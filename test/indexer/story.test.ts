@@ -197,6 +197,9 @@ test("refused payouts are kept apart from their claims", async () => {
     deferred(client, 8_000, story.equivocatedSettled),
     deferred(client, 2_000, story.equivocatedSettled),
     { kind: "claimed", payee: client, receiver: world.owner.address.toLowerCase(), units: "28000", job_id: null },
+    // A fee of 5 % of 8 credits.
+    deferred(client, 4_000, story.earningExpired),
+    deferred(client, 4_000, story.earningEquivocated),
   ]);
   const failures = await stage.sql("SELECT call, error, item FROM index.batch_item_failure");
   expect(failures).toEqual([{ call: "refund", error: "Job_TooEarly", item: 1 }]);
@@ -216,13 +219,13 @@ describe("accounts", () => {
       openDisputes: onChain.openDisputes,
       operator: onChain.operator,
     });
-    expect(account).toMatchObject({ number: onChain.id, operator: 1, deposited: 5_200, withdrawn: 50, charged: 112 });
-    expect(account).toMatchObject({ dailyLimit: 4_000, frozen: false, disputes: 14, openDisputes: 1, forfeited: 24 });
+    expect(account).toMatchObject({ number: onChain.id, operator: 1, deposited: 5_200, withdrawn: 50, charged: 144 });
+    expect(account).toMatchObject({ dailyLimit: 4_000, frozen: false, disputes: 16, openDisputes: 1, forfeited: 32 });
     const { deposited, compensated, withdrawn, charged, forfeited } = account;
     expect(account.free + account.escrowed).toBe(deposited + compensated - withdrawn - charged - forfeited);
     expect(await getAccount(pool, world.gateway.address)).toBeNull();
     const events = await listEvents(pool, world.client.address);
-    expect(events.at(-1)?.kind).toBe("job.arbiter_voted");
+    expect(events.at(-1)?.kind).toBe("job.payout_deferred");
     const limits = events.findLast((event) => event.kind === "account.limits_set");
     expect(limits?.data).toMatchObject({ daily_limit: 4_000, frozen: false });
   });
@@ -247,6 +250,40 @@ describe("accounts", () => {
       [world.client.address.toLowerCase()],
     );
     expect(row).toEqual({ operator: 1, authorization_key: null, dispute_key: null });
+  });
+
+  test("an operator's earnings follow its jobs, their disputes and its withdrawals", async () => {
+    const part = async (name: keyof Story) => {
+      const text = "SELECT fee_bps, operator_share, operator_units::int FROM index.job WHERE id = $1";
+      const [row] = await stage.sql(text, [story[name]]);
+      return Object.values(row ?? {});
+    };
+    // Half of 5 % of 8 credits; the first jobs were locked without a share.
+    expect(await part("fused")).toEqual([1_000, 0, 0]);
+    expect(await part("earning")).toEqual([500, 10, 2_000]);
+    expect(await part("earningRejected")).toEqual([500, 10, 2_000]);
+    expect(await part("earningExpired")).toEqual([500, 10, 0]);
+    expect(await part("earningEquivocated")).toEqual([500, 10, 0]);
+    const changes = async (name: keyof Story) =>
+      (await eventsOfJob(stage.pool, story[name]))
+        .filter(({ kind }) => kind === "operator.earnings_changed")
+        .map(({ subject, data }) => [subject, data.units, data.disputed]);
+    expect(await changes("earningRejected")).toEqual([
+      ["1", "2000", "2000"],
+      ["1", "4000", "0"],
+    ]);
+    expect((await changes("earningExpired")).map(([, , disputed]) => disputed)).toEqual(["2000", "0"]);
+    expect(await changes("earningEquivocated")).toEqual([["1", "4000", "0"]]);
+    // All was withdrawn.
+    expect(await stage.sql("SELECT * FROM index.earnings")).toEqual([]);
+    const [withdrawn] = await stage.sql(
+      "SELECT subject, data->>'units' AS units FROM index.protocol_event WHERE kind = 'operator.earnings_withdrawn'",
+    );
+    expect(withdrawn).toEqual({ subject: "1", units: "4000" });
+    const [config] = await stage.sql(
+      "SELECT fee_bps, operator_share, next_fee_bps, next_operator_share FROM index.protocol_config",
+    );
+    expect(config).toEqual({ fee_bps: 1_000, operator_share: 0, next_fee_bps: 500, next_operator_share: 10 });
   });
 
   test("operators are as the contract has them: admin, signers, reserve", async () => {
@@ -299,12 +336,12 @@ describe("accounts", () => {
     const { pool, world } = stage;
     const account = await wholeAccount(pool, world.client.address);
     const { days, models, ...all } = await readStatement(pool, world.client.address, { from: 0, until: FAR });
-    const sums = { deposits: 5_200, withdrawals: 50, charges: 112, forfeited_bonds: 24, refunds: account?.compensated };
-    expect(all.sums).toEqual({ ...sums, jobs: 14 });
+    const sums = { deposits: 5_200, withdrawals: 50, charges: 144, forfeited_bonds: 32, refunds: account?.compensated };
+    expect(all.sums).toEqual({ ...sums, jobs: 18 });
     expect(all).toMatchObject({ opening: 0, closing: Number(account?.free) + Number(account?.escrowed) });
     expect(days.at(-1)?.closing).toBe(all.closing);
-    expect(days.reduce((sum, day) => sum + day.charges, 0)).toBe(112);
-    expect(models).toEqual([{ model: "qwen3-8b", jobs: 14, credits: 112, tokens: 14 * 130 }]);
+    expect(days.reduce((sum, day) => sum + day.charges, 0)).toBe(144);
+    expect(models).toEqual([{ model: "qwen3-8b", jobs: 18, credits: 144, tokens: 18 * 130 }]);
   });
 
   test("a statement adds up wherever it is cut, and the next one begins where it ends", async () => {
@@ -646,6 +683,8 @@ describe("disputes", () => {
     expect(all.map((row) => row.jobId)).toEqual(
       (
         [
+          "earningExpired",
+          "earningRejected",
           "contested",
           "equivocatedSettled",
           "expired",
@@ -664,6 +703,7 @@ describe("disputes", () => {
     expect(await listDisputes(pool, { limit: 10, before: all[3]?.position })).toEqual(all.slice(4));
     const slashes = await listSlashes(pool, [world.worker.address, world.client.address], 10);
     expect(slashes.map((row) => [row.jobId, row.amount, row.reason])).toEqual([
+      [story.earningEquivocated, 400_000_000n, "equivocation"],
       [story.equivocatedSettled, 500_000_000n, "equivocation"],
       [story.equivocatedProven, 500_000_000n, "equivocation"],
       [story.equivocatedOpen, 500_000_000n, "equivocation"],
@@ -716,7 +756,7 @@ describe("lists", () => {
     expect([...first, ...second].map((row) => row.id)).toEqual(ids);
     const newer = await listJobs(pool, { wallet, limit: 1, after: ids[2] });
     expect(newer.map((row) => row.id)).toEqual([ids[1]]);
-    expect(await listJobs(pool, { wallet, limit: 10, status: "settled" })).toHaveLength(9);
+    expect(await listJobs(pool, { wallet, limit: 20, status: "settled" })).toHaveLength(13);
     expect(
       (await listJobs(pool, { wallet, limit: 10, model: "mistral-7b-instruct-v0.3", status: "pending" })).map(
         (row) => row.id,

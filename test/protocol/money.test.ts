@@ -49,13 +49,22 @@ describe("price", () => {
 
 describe("payouts", () => {
   it.each([
-    [40, 1_000, 360_000n, 40_000n],
-    [1, 0, 10_000n, 0n],
-    [3, 333, 29_001n, 999n],
-    [0xffff_ffff, 2_000, 34_359_738_360_000n, 8_589_934_590_000n],
-  ])("of %i credits at %i hundredths of a percent are exact", (credits, feeBps, workerUnits, feeUnits) => {
-    expect(payouts(credits, feeBps)).toEqual({ workerUnits, feeUnits });
-    expect(workerUnits + feeUnits).toBe(toUnits(credits));
+    [40, 1_000, 0, 360_000n, 40_000n, 0n],
+    [40, 1_000, 10, 360_000n, 40_000n, 20_000n],
+    [1, 0, 10, 10_000n, 0n, 0n],
+    // A part is rounded down: 999 × 3 / 20 is 149.85.
+    [3, 333, 3, 29_001n, 999n, 149n],
+    [0xffff_ffff, 2_000, 10, 34_359_738_360_000n, 8_589_934_590_000n, 4_294_967_295_000n],
+  ])("of %i credits at %i hundredths of a percent, %i twentieths of them the operator's, are exact", (...row) => {
+    const [credits, feeBps, operatorShare, workerUnits, feeUnits, operatorUnits] = row;
+    const treasuryUnits = feeUnits - operatorUnits;
+    expect(payouts(credits, { feeBps, operatorShare })).toEqual({
+      workerUnits,
+      feeUnits,
+      operatorUnits,
+      treasuryUnits,
+    });
+    expect(workerUnits + operatorUnits + treasuryUnits).toBe(toUnits(credits));
   });
 });
 

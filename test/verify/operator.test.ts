@@ -21,6 +21,7 @@ const keyOf = (addressIndex: number): Hex => {
 const KEYS = {
   holder: keyOf(2),
   stranger: keyOf(4),
+  operatorAdmin: keyOf(5),
   guardian: keyOf(6),
   arbiters: [keyOf(7), keyOf(8)] as const,
 };
@@ -272,7 +273,12 @@ describe("disputes and the treasury", () => {
     await expect(operator(`treasury collect ${id} --yes`, KEYS.stranger)).rejects.toThrow(/Dispute_NothingPaid/);
     await p.send(people.stranger, p.token, "mint", [p.chain.deployment.contracts.ProtocolTreasury, 1_000_000n]);
     await operator(`treasury collect ${id} --yes`, KEYS.stranger);
-    expect(await json("treasury show")).toMatchObject({ debts: [], fee_bps: 1_000, compensation_cap: 20_000 });
+    expect(await json("treasury show")).toMatchObject({
+      debts: [],
+      fee_bps: 1_000,
+      operator_share_percent: 0,
+      compensation_cap: 20_000,
+    });
   });
 
   it("an operator's disputes wait for their wallets; several end at once", async () => {
@@ -338,17 +344,57 @@ describe("the worker pool", () => {
   });
 });
 
+describe("a share of the fee", () => {
+  it("is decided by vote, earned at settlement, and paid to the operator's admin when it has vested", async () => {
+    await expect(operator("treasury propose-fee 1000 --operator-share 12", KEYS.holder)).rejects.toThrow(
+      "a multiple of 5 from 0 to 50",
+    );
+    const shown = await json("treasury propose-fee 1000 --operator-share 50", KEYS.holder);
+    expect(shown).toMatchObject({ sent: false, description: "Protocol fee of 10 %, of which operators have 50 %" });
+    await decided("treasury propose-fee 1000 --operator-share 50");
+    await p.later(DAY);
+    expect(await json("treasury show")).toMatchObject({ fee_bps: 1_000, operator_share_percent: 50 });
+    // Without the option the share stays.
+    expect(await json("treasury propose-fee 900", KEYS.holder)).toMatchObject({
+      description: "Protocol fee of 9 %, of which operators have 50 %",
+    });
+
+    expect(await json("earnings list 1")).toEqual([]);
+    await p.settle();
+    // Half of 10 % of 8 credits.
+    const [earned, ...others] = await json("earnings list 1");
+    expect([earned, others]).toMatchObject([{ units: "4000", vested: false }, []]);
+    expect(await operator("earnings list 1")).toContain(`0.004 USDG  can be withdrawn from ${earned.from}`);
+    const receiver = privateKeyToAccount(generatePrivateKey()).address;
+    const withdraw = `earnings withdraw 1 ${receiver}`;
+    await expect(operator(withdraw, KEYS.stranger)).rejects.toThrow("has no earnings that have vested");
+    await p.later(Date.parse(earned.from) / 1000 - (await p.now()));
+    expect(await json("earnings list 1")).toMatchObject([{ units: "4000", vested: true }]);
+    await expect(operator(`${withdraw} --yes`, KEYS.stranger)).rejects.toThrow(/would revert: Operator_NotAdmin/);
+    expect(await json(`${withdraw} --yes`, KEYS.operatorAdmin)).toMatchObject({
+      sent: true,
+      function: "withdrawEarnings",
+      what: `Withdraw 0.004 USDG that operator 1 earned to ${receiver}`,
+    });
+    expect(await p.read({ ...p.token, functionName: "balanceOf", args: [receiver] })).toBe(4_000n);
+    expect(await operator("earnings list 1")).toBe("no earnings");
+  });
+});
+
 describe("governance", () => {
   it("economics: says which models pay for their settlement at a gas price", async () => {
-    const all = await json("economics show --ether-price 3000 --gas-price 100000000");
+    const none = await json("economics show --ether-price 3000 --gas-price 100000000 --operator-share 0");
+    expect(none).toMatchObject({ operator_share: 0, least_charge: { 1: null, 32: null } });
+    expect(none.models.flatMap(({ pays }: { pays: number[] }) => pays)).toEqual([]);
+    const all = await json("economics show --ether-price 3000 --gas-price 100000000 --operator-share 50");
     expect(all).toMatchObject({
       gas_price_gwei: "0.1",
-      operator_share: 0.1,
-      settlement_credits: { 1: 4.52, 32: 2.331 },
+      operator_share: 0.05,
+      settlement_credits: { 1: 4.832, 32: 2.364 },
     });
-    expect(all.least_charge).toEqual({ 1: 46, 8: 26, 32: 24, 64: 23 });
+    expect(all.least_charge).toEqual({ 1: 97, 8: 53, 32: 48, 64: 47 });
     const lite = all.models.find((one: { tier: string }) => one.tier === "lite");
-    const share = lite.credits / 10;
+    const share = lite.credits / 20;
     expect(lite).toMatchObject({ operator_credits: share });
     expect(lite.pays).toEqual([1, 8, 32, 64].filter((jobs) => all.settlement_credits[jobs] <= share));
     expect(await operator("economics show --ether-price 3000")).toContain("gas price");

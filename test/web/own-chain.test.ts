@@ -405,9 +405,11 @@ describe("governance", () => {
     const { page } = visitor;
     await page.getByLabel("What it does").selectOption("Any call, as its bytes");
     await page.getByLabel("Contract").fill(chain.escrow);
-    const data = encodeFunctionData({ abi: inferenceEscrowAbi, functionName: "scheduleFee", args: [2_001] });
+    const data = encodeFunctionData({ abi: inferenceEscrowAbi, functionName: "scheduleFee", args: [2_001, 10] });
     await page.getByLabel("Calldata").fill(data);
-    await page.locator(".preview", { hasText: "Announce a protocol fee of 20.01 %" }).waitFor();
+    await page
+      .locator(".preview", { hasText: "Announce a protocol fee of 20.01 %, of which operators have 50 %" })
+      .waitFor();
     await visitor.sees("It would be refused today");
     await page.getByLabel("Calldata").fill("0xdeadbeef");
     await page.locator(".preview").getByText("cannot be decoded").waitFor();
@@ -424,6 +426,8 @@ describe("governance", () => {
     await page.getByLabel("What it does").selectOption("Announce a protocol fee");
     await page.getByLabel("Fee", { exact: true }).focus();
     await page.keyboard.type("7.5");
+    await page.keyboard.press("Tab");
+    await page.keyboard.type("50");
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "The proposal" }).waitFor();
     await page.getByLabel("Why").focus();

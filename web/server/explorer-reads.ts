@@ -131,10 +131,14 @@ const OPERATOR = {
   leavesAt: column<number | null>(),
   signers: column<{ signer: Address; addedAt: number; removedAt: number | null }[]>(),
   admittedAt: column<number>(),
+  /** Token units that it has not withdrawn. */
+  earned: column<number>(
+    `COALESCE((SELECT sum(units) FROM ${view("earnings")} e WHERE e.operator = o.number), 0)::bigint`,
+  ),
 };
 export type OperatorRow = RowOf<typeof OPERATOR>;
 
-const OPERATORS = `SELECT ${select(OPERATOR)} FROM ${view("operator")} ORDER BY number`;
+const OPERATORS = `SELECT ${select(OPERATOR)} FROM ${view("operator")} o ORDER BY number`;
 
 /** All operators ever admitted, by number. */
 export const listOperators = (reader: Reader): Promise<OperatorRow[]> =>

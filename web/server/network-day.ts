@@ -20,8 +20,9 @@ export type DayRow = {
   /** Of which an end is still to come: running ones, and those whose answer was proven and disputed before a charge. */
   open: number;
   credits: number;
-  /** Stablecoin units for the worker. */
+  /** Stablecoin units for the worker, and what the operator earned of the fee. */
   units: number;
+  earned: number;
 };
 
 const BUCKET_SECONDS = 600;
@@ -53,7 +54,8 @@ export function networkDay(reader: Reader, now: () => number = Date.now): () => 
 const SUMS = `count(*) AS jobs, count(completed_at) AS settled,
   count(*) FILTER (WHERE status = ANY('{failed,refunded}') AND completed_at IS NULL) AS failed,
   count(*) FILTER (WHERE status = 'refunded' AND completed_at IS NULL) AS refunded,
-  sum(credits_charged)::bigint AS credits, COALESCE(sum(worker_units), 0)::bigint AS units`;
+  sum(credits_charged)::bigint AS credits, COALESCE(sum(worker_units), 0)::bigint AS units,
+  COALESCE(sum(operator_units), 0)::bigint AS earned`;
 
 /** A range of the index by operator, status and time for each operator and status. */
 export const readFrom = (reader: Reader, since: number): Promise<DayRow[]> =>
@@ -67,9 +69,9 @@ export const readFrom = (reader: Reader, since: number): Promise<DayRow[]> =>
     [JOB_STATES, since],
   );
 
-export type DayTotal = Pick<DayRow, "jobs" | "settled" | "failed" | "refunded" | "credits" | "units">;
+export type DayTotal = Pick<DayRow, "jobs" | "settled" | "failed" | "refunded" | "credits" | "units" | "earned">;
 
-const NOTHING: DayTotal = { jobs: 0, settled: 0, failed: 0, refunded: 0, credits: 0, units: 0 };
+const NOTHING: DayTotal = { jobs: 0, settled: 0, failed: 0, refunded: 0, credits: 0, units: 0, earned: 0 };
 
 /** The rows' sums. */
 export const totalOf = (rows: readonly DayTotal[]): DayTotal =>
@@ -81,6 +83,7 @@ export const totalOf = (rows: readonly DayTotal[]): DayTotal =>
       refunded: total.refunded + row.refunded,
       credits: total.credits + row.credits,
       units: total.units + row.units,
+      earned: total.earned + row.earned,
     }),
     NOTHING,
   );

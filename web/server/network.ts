@@ -422,6 +422,8 @@ const showOperator = (row: OperatorRow, today: DayTotal, ruled: readonly RulingT
   success_24h: shareOf(today.settled, today.failed),
   failed_24h: today.failed,
   fee_units_24h: Number(toUnits(today.credits)) - today.units,
+  earned_24h: today.earned,
+  earned: row.earned,
   disputes: Object.fromEntries(
     ([...RULINGS, "open"] as const).map((name) => [name, ruled.find(({ ruling }) => ruling === name)?.disputes ?? 0]),
   ) as contract.Operator["disputes"],

@@ -38,9 +38,9 @@ describe("Roles of the escrow", () => {
     await expect(escrow.stopOperator(3, true)).to.emit(escrow, "OperatorStopped").withArgs(3, 8, true);
     const at = (await now()) + 5;
     await nextBlockAt(at);
-    await expect(escrow.scheduleFee(0))
+    await expect(escrow.scheduleFee(0, 0))
       .to.emit(escrow, "FeeScheduled")
-      .withArgs(9, 0, at + DAY);
+      .withArgs(9, 0, 0, at + DAY);
     await expect(escrow.setTreasury(other)).to.emit(escrow, "TreasurySet").withArgs(10, other);
     await expect(escrow.setGuardian(other)).to.emit(escrow, "GuardianSet").withArgs(11, other);
     await expect(escrow.setPaused(true)).to.emit(escrow, "PausedSet").withArgs(12, false, true);
@@ -93,7 +93,7 @@ describe("The fee", () => {
     const { escrow } = await freshBare();
     const at = (await now()) + 5;
     await nextBlockAt(at);
-    await escrow.scheduleFee(500);
+    await escrow.scheduleFee(500, 0);
     await mineAt(at + DAY - 1);
     expect(await escrow.feeBps()).to.equal(1_000);
     await mineAt(at + DAY);
@@ -102,18 +102,37 @@ describe("The fee", () => {
 
   it("replaces an announcement that is not in force, and builds on one that is", async () => {
     const { escrow } = await freshBare();
-    await escrow.scheduleFee(500);
-    await escrow.scheduleFee(600);
+    await escrow.scheduleFee(500, 0);
+    await escrow.scheduleFee(600, 0);
     expect(await escrow.feeBps()).to.equal(1_000);
     await nextBlockAt((await now()) + DAY);
-    await escrow.scheduleFee(700);
+    await escrow.scheduleFee(700, 0);
     expect(await escrow.feeBps()).to.equal(600);
+  });
+
+  it("takes the operators' share of it along, which is 0 at first and half at most", async () => {
+    const { escrow } = await freshBare();
+    expect(await escrow.operatorShare()).to.equal(0);
+    await expectRevert(escrow.scheduleFee(1_000, 11), "Admin_ShareAboveCap", 11, 10);
+    const at = (await now()) + 5;
+    await nextBlockAt(at);
+    await expect(escrow.scheduleFee(2_000, 10))
+      .to.emit(escrow, "FeeScheduled")
+      .withArgs(7, 2_000, 10, at + DAY);
+    await mineAt(at + DAY - 1);
+    expect([await escrow.feeBps(), await escrow.operatorShare()]).to.deep.equal([1_000n, 0n]);
+    await mineAt(at + DAY);
+    expect([await escrow.feeBps(), await escrow.operatorShare()]).to.deep.equal([2_000n, 10n]);
+    // The next announcement keeps what is in force.
+    await escrow.scheduleFee(0, 1);
+    expect([await escrow.feeBps(), await escrow.operatorShare()]).to.deep.equal([2_000n, 10n]);
+    expect([await escrow.FEE_CAP_BPS(), await escrow.OPERATOR_SHARE_CAP()]).to.deep.equal([2_000n, 10n]);
   });
 
   it("is 20 % at most, from the first day on", async () => {
     const { world, escrow } = await freshBare();
-    await escrow.scheduleFee(2_000);
-    await expectRevert(escrow.scheduleFee(2_001), "Admin_FeeAboveCap", 2_001, 2_000);
+    await escrow.scheduleFee(2_000, 0);
+    await expectRevert(escrow.scheduleFee(2_001, 0), "Admin_FeeAboveCap", 2_001, 2_000);
     await deployEscrow(world, { feeBps: 2_000 });
     await expectRevert(deployEscrow(world, { feeBps: 2_001 }), "Admin_FeeAboveCap", 2_001, 2_000);
   });

@@ -72,7 +72,7 @@ describe("The treasury's share of a batch", () => {
     const { world, escrow, gateway } = await freshWorld();
     const make = items(world);
     expect(await transfersTo(world, escrow.connect(gateway).execute([make.lock()]))).to.deep.equal([]);
-    await escrow.scheduleFee(0);
+    await escrow.scheduleFee(0, 0);
     await nextBlockAt((await now()) + 86_400);
     const free = await lockJob(world);
     const sent = escrow.connect(gateway).execute([await make.complete(free)]);
@@ -82,7 +82,7 @@ describe("The treasury's share of a batch", () => {
   it("takes each job's own fee, not that of the moment", async () => {
     const { world, escrow, gateway, token, treasury } = await freshWorld();
     const make = items(world);
-    await escrow.scheduleFee(2_000);
+    await escrow.scheduleFee(2_000, 0);
     const effectiveAt = (await now()) + 86_400;
     await nextBlockAt(effectiveAt - 1);
     const before = await lockJob(world);

@@ -259,7 +259,7 @@ describe("The read-back of a deployment", function () {
     });
 
     it("sees announced fees, prices, retirements and stake terms", async () => {
-      await send(OWNER, contracts.InferenceEscrow, call("scheduleFee", [2_000]));
+      await send(OWNER, contracts.InferenceEscrow, call("scheduleFee", [2_000, 10]));
       const catalog = (functionName: "schedulePrices" | "scheduleRetirement", args: readonly unknown[]) =>
         send(OWNER, contracts.ModelCatalog, encodeFunctionData({ abi: modelCatalogAbi, functionName, args } as never));
       await catalog("schedulePrices", [8, 30, 60]);
@@ -272,7 +272,7 @@ describe("The read-back of a deployment", function () {
       expect(await findings()).to.deep.equal([]);
       const found = (await history()).map((line) => line.replace(/(effectiveAt)=\d{10}/, "$1=later"));
       expect(found).to.deep.equal([
-        "InferenceEscrow emitted FeeScheduled(sequence=6, feeBps=2000, effectiveAt=later)",
+        "InferenceEscrow emitted FeeScheduled(sequence=6, feeBps=2000, operatorShare=10, effectiveAt=later)",
         "ModelCatalog emitted PricesScheduled(model=8, sequence=2, creditsPerRequest=30, creditsPer1kTokens=60, effectiveAt=later)",
         "ModelCatalog emitted RetirementScheduled(model=1, sequence=2, retiresAt=4000000000)",
         "WorkerRegistry emitted StakeTermsScheduled(sequence=3, minimumStake=2, slashAmount=1, effectiveAt=later)",

@@ -6,6 +6,8 @@ import { jobId, signingKey } from "../support/actors.ts";
 import { authorizationOf } from "../support/authorizations.ts";
 import { items } from "../support/batch.ts";
 import { mineAt, now } from "../support/chain.ts";
+import { settledJob } from "../support/disputes.ts";
+import { withShare } from "../support/earnings.ts";
 import { acknowledgement, completeArgs, type Job, LOCK_TOKENS } from "../support/jobs.ts";
 import { NO_SIGNATURE, signAuthorization } from "../support/sign.ts";
 import { buyCredits, deployWorld, MODEL, registerWorker, type Worker, type World } from "../support/world.ts";
@@ -30,6 +32,13 @@ export async function deployCrowd(): Promise<World & { pairs: Pair[] }> {
   for (const { worker } of pairs) await world.token.mint(worker.payout, 1);
   await world.token.mint(await world.treasury.getAddress(), 1);
   return { ...world, pairs };
+}
+
+/** The same where operators have half of the fee; the day of the next jobs has earned something already. */
+export async function deployEarningCrowd(): Promise<World & { pairs: Pair[] }> {
+  const world = await withShare(deployCrowd());
+  await settledJob(world);
+  return world;
 }
 
 // Gas of a whole job, from the receipts of the transactions a gateway sends for it.

@@ -59,7 +59,7 @@ Gas an item, by the number of items in the transaction. Each job pays both payee
 this page. The contract tests fail when a row moves by half a percent, or a fused job costs over 78,000 in a batch of 32 or 151,000 alone.
 
 "Fused" is \`lock\` and \`complete\`; "authorized" is the same with \`lockAuthorized\`; "shared" sends \`acknowledge\` and \`complete\` in one
-batch; "acknowledged" sends three batches.
+batch; "acknowledged" sends three batches. "Operator earns" has half of the fee for the operator; the others have none.
 
 | operation | alone | of 8 | of 32 | of 64 |
 | --- | ---: | ---: | ---: | ---: |

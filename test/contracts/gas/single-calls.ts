@@ -15,6 +15,7 @@ import {
   settledJob,
   waitForVotes,
 } from "../support/disputes.ts";
+import { dayOf, sendWithdrawal, vestsAt } from "../support/earnings.ts";
 import { Behaviour, type HostileWorld } from "../support/hostile.ts";
 import {
   acknowledgedJob,
@@ -62,6 +63,20 @@ export async function gasOfOperations(world: World): Promise<Record<string, numb
   const late = await lockJob(world);
   await nextBlockAt(late.lockedAt + 150);
   gas["refund"] = await gasOf(escrow.connect(stranger).refund(late.id));
+  return gas;
+}
+
+/** Of a job whose operator earned: its dispute and what ends it, each call sent alone; and the withdrawal of a day's earnings. */
+export async function gasOfEarnings(world: World): Promise<Record<string, number>> {
+  await world.token.mint(world.treasury, 10_000_000n);
+  const gas: Record<string, number> = {};
+  const [job, last] = [await settledJob(world), await settledJob(world)];
+  gas["openDispute by the operator, operator earned"] = await gasOf(sendDispute(world, job));
+  const { openedAt } = await world.escrow.disputeOf(job.id);
+  const silent = { ...job, openedAt: Number(openedAt), ruleFrom: 0 };
+  gas["expire, operator earned"] = await gasOf(sendExpire(world, silent));
+  await nextBlockAt(vestsAt(last));
+  gas["withdrawEarnings, one day"] = await gasOf(sendWithdrawal(world, [dayOf(last), dayOf(last)]));
   return gas;
 }
 

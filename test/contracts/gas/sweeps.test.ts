@@ -2,6 +2,7 @@
 import { items } from "../support/batch.ts";
 import { DAY, mineAt } from "../support/chain.ts";
 import { disputedJob, disputedProvenJob, Ruling, sendRuling, sendVote, settledJob } from "../support/disputes.ts";
+import { withShare } from "../support/earnings.ts";
 import { freshHostileWorld, freshHostileWorldWithoutReserve, rich } from "../support/fresh.ts";
 import { Behaviour, type HostileWorld } from "../support/hostile.ts";
 import { type Job, lockJob, provenJob } from "../support/jobs.ts";
@@ -88,6 +89,17 @@ const cases: Case[] = [
     most: 500_000,
     compensates: true,
     prepare: async (world) => {
+      const job = await disputedJob(world);
+      await mineAt(job.openedAt + DAY);
+      return await onEscrow(world, world.stranger, items(world).expire(job));
+    },
+  },
+  {
+    name: "expire where the operator had earned",
+    most: 700_000,
+    compensates: true,
+    prepare: async (fresh) => {
+      const world = await withShare(Promise.resolve(fresh));
       const job = await disputedJob(world);
       await mineAt(job.openedAt + DAY);
       return await onEscrow(world, world.stranger, items(world).expire(job));

@@ -47,6 +47,7 @@ const FUNCTIONS: Record<"escrow" | "catalog" | "registry" | "treasury" | "panel"
     setOperatorAdmin: OWN,
     announceReserveWithdrawal: OWN,
     withdrawReserve: OWN,
+    withdrawEarnings: OWN,
     fundReserve: "anyone",
     // The caller's own authority, item by item.
     execute: "anyone",

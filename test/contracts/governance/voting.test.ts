@@ -215,7 +215,7 @@ describe("A vote", () => {
     const { world, escrow, governor } = await freshGovernedWorld();
     const queued = await queuedProposal(world, [
       [escrow, escrow.interface.encodeFunctionData("setPaused", [true])],
-      [escrow, escrow.interface.encodeFunctionData("scheduleFee", [2_001])],
+      [escrow, escrow.interface.encodeFunctionData("scheduleFee", [2_001, 0])],
     ]);
     await nextBlockAt(queued.readyAt);
     await expectRevert(governor.execute(...hashed(queued)), "Admin_FeeAboveCap", 2_001, 2_000);

@@ -24,6 +24,7 @@ const LOCKED = {
   creditsPer1kTokens: 20,
   model: MODEL,
   feeBps: 1_000,
+  operatorShare: 0,
   deadline: 0,
   operator: OPERATOR,
   attempt: 0,
@@ -129,15 +130,15 @@ describe("lock", () => {
   it("keeps the price and the fee of its moment", async () => {
     const { world, escrow, catalog, token, worker } = await freshWorld();
     await catalog.schedulePrices(MODEL, 50, 25);
-    await escrow.scheduleFee(0);
+    await escrow.scheduleFee(100, 10);
     const effectiveAt = (await now()) + 86_400;
     await nextBlockAt(effectiveAt - 2);
     const before = await lockJob(world);
     await nextBlockAt(effectiveAt);
     const after = await lockJob(world);
-    const old = { creditsPerRequest: 40n, creditsPer1kTokens: 20n, feeBps: 1_000n };
+    const old = { creditsPerRequest: 40n, creditsPer1kTokens: 20n, feeBps: 1_000n, operatorShare: 0n };
     expect(await storedJob(world, before.id)).to.include(old);
-    const terms = { creditsPerRequest: 50n, creditsPer1kTokens: 25n, feeBps: 0n, credits: 100n };
+    const terms = { creditsPerRequest: 50n, creditsPer1kTokens: 25n, feeBps: 100n, operatorShare: 10n, credits: 100n };
     expect(await storedJob(world, after.id)).to.include(terms);
     await expectTokens(sendComplete(world, before), token, worker.payout, 60n * 9_000n);
   });

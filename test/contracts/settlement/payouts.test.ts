@@ -17,7 +17,7 @@ describe("Payouts", () => {
   ] as const) {
     it(`splits 60 credits exactly at a fee of ${feeBps} hundredths of a percent`, async () => {
       const { world, escrow, token, treasury, worker } = await freshWorld();
-      await escrow.scheduleFee(feeBps);
+      await escrow.scheduleFee(feeBps, 0);
       await nextBlockAt((await now()) + 86_400);
       const job = await lockJob(world);
       await expectTokens(sendComplete(world, job), token, [worker.payout, treasury], [workerUnits, feeUnits]);

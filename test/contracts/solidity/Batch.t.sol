@@ -22,6 +22,9 @@ abstract contract BatchItems is Protocol {
 
     function _prepare() internal {
         deployProtocol(20_000);
+        // Jobs earn their operator half of their fees.
+        escrow.scheduleFee(1_000, 10);
+        VM.warp(block.timestamp + NOTICE);
         addSigner(1, WALLET_KEY);
         addWorker(WORKER_KEY, PAYOUT);
         token.mint(_wallet(), 100_000_000);
@@ -136,7 +139,8 @@ abstract contract BatchItems is Protocol {
             digest = keccak256(abi.encode(digest, token.balanceOf(holders[i]), svc.balanceOf(holders[i]), claimable));
         }
         (uint256 owed, uint256 units) = escrow.liabilities();
-        digest = keccak256(abi.encode(digest, owed, units, escrow.operatorOf(1)));
+        uint256 earned = escrow.earningsOf(1, uint16(block.timestamp / 1 days));
+        digest = keccak256(abi.encode(digest, owed, units, earned, escrow.operatorOf(1)));
         return keccak256(abi.encode(digest, escrow.accountOf(_wallet()), svc.balanceOf(address(registry))));
     }
 }

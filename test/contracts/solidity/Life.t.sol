@@ -41,7 +41,7 @@ contract LifeTest {
     function test_everyActionAndEveryEndIsReached() external {
         for (uint256 i = 0; i < 8_000; ++i) _step(uint256(keccak256(abi.encode("life", i))));
         _life.checkAllJobs();
-        string[69] memory all = [
+        string[74] memory all = [
             "deposit",
             "withdraw",
             "operator",
@@ -110,7 +110,12 @@ contract LifeTest {
             "operator stopped",
             "stake terms",
             "cap",
-            "grant"
+            "grant",
+            "part earned",
+            "part held",
+            "part forfeited",
+            "earnings withdrawn",
+            "earnings refused"
         ];
         string memory missing = "";
         for (uint256 i = 0; i < all.length; ++i) {
@@ -123,7 +128,7 @@ contract LifeTest {
 
     function _step(uint256 seed) private {
         (uint256 a, uint256 b, uint256 c) = (seed >> 8, seed >> 72, seed >> 136);
-        uint256 action = seed % 31;
+        uint256 action = seed % 32;
         if (action < 7) _life.serve(a, b);
         else if (action < 10) _life.settle(a, b);
         else if (action == 10) _life.deposit(a, b, c);
@@ -145,6 +150,7 @@ contract LifeTest {
         else if (action == 26) _life.earn(a, b);
         else if (action == 27) _life.setDisputeKey(a, b, c);
         else if (action < 30) _life.disputeByKey(a, b, c);
+        else if (action == 31) _life.withdrawEarnings(a, b, c);
         else if (b % 4 < 2) {
             _life.startUnbonding(a);
             if (b % 4 == 0) _life.withdrawStake(a);

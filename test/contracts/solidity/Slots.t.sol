@@ -5,6 +5,8 @@ import {Account, Completion, Job, JobStatus} from "../../../contracts/Types.sol"
 import {
     AccountSlot,
     AccountSlots,
+    FeeTerms,
+    FeeTermsFields,
     JobSlot,
     JobSlots,
     LockTerms,
@@ -25,10 +27,13 @@ contract SlotsTest {
         word = _validJob(word);
         _job = JobSlot.wrap(word).unpack();
         uint256 stored;
+        uint256 next;
         assembly {
             stored := sload(_job.slot)
+            next := sload(add(_job.slot, 1))
         }
-        require(stored == word, "job layout");
+        // The operator's share has the four highest bits of the fee's field, and stands last in the struct.
+        require(stored | (next << 156) == word && next < 16, "job layout");
     }
 
     function testFuzz_accountIsLaidOutAsItsStruct(uint256 word) external {
@@ -48,10 +53,11 @@ contract SlotsTest {
         uint16 perRequest,
         uint16 per1k,
         uint16 model,
-        uint16 feeBps,
+        uint16 fee,
         uint8 operator
     ) external view {
-        Job memory job = JobSlots.locked(account, credits, perRequest, per1k, model, feeBps, operator).unpack();
+        FeeTerms terms = FeeTerms.wrap(fee);
+        Job memory job = JobSlots.locked(account, credits, perRequest, per1k, model, terms, operator).unpack();
         Job memory expected = Job({
             account: account,
             worker: 0,
@@ -59,12 +65,13 @@ contract SlotsTest {
             creditsPerRequest: perRequest,
             creditsPer1kTokens: per1k,
             model: model,
-            feeBps: feeBps,
+            feeBps: fee % 4_096,
             lockedAt: uint40(block.timestamp),
             deadline: 0,
             operator: operator,
             attempt: 0,
-            status: JobStatus.Locked
+            status: JobStatus.Locked,
+            operatorShare: uint8(fee / 4_096)
         });
         _same(job, expected);
     }
@@ -90,6 +97,13 @@ contract SlotsTest {
         _same(job.unpack(), expected);
         require(job.dueAt() == uint256(expected.lockedAt) + deadline, "due");
         require(job.feeUnits() == uint256(credits) * expected.feeBps, "fee");
+        require(job.operatorUnits() == (job.feeUnits() * expected.operatorShare) / 20, "the operator's part of it");
+    }
+
+    function testFuzz_feeTerms(uint16 feeBps, uint8 operatorShare) external pure {
+        (feeBps, operatorShare) = (feeBps % 4_096, operatorShare % 16);
+        FeeTerms terms = FeeTermsFields.pack(feeBps, operatorShare);
+        require(terms.feeBps() == feeBps && terms.operatorShare() == operatorShare, "fee");
     }
 
     function testFuzz_states(uint256 word, uint8 other) external pure {

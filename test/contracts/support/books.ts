@@ -9,7 +9,7 @@ export type Books = {
   worker: bigint;
   treasury: bigint;
   escrow: bigint;
-  claimable: bigint;
+  unitsOwed: bigint;
   stake: bigint;
 };
 
@@ -21,14 +21,14 @@ export async function books(world: World): Promise<Books> {
     await escrow.liabilities(),
     await token.balanceOf(escrow),
   ];
-  expect(held, "tokens held = credits owed × 10,000 + claimable").to.equal(owed.credits * 10_000n + owed.claimable);
+  expect(held, "tokens held = credits owed × 10,000 + units owed").to.equal(owed.credits * 10_000n + owed.units);
   return {
     free,
     escrowed,
     worker: await token.balanceOf(worker.payout),
     treasury: await token.balanceOf(treasury),
     escrow: held,
-    claimable: owed.claimable,
+    unitsOwed: owed.units,
     stake: (await registry.workerAt(worker.id)).stake,
   };
 }

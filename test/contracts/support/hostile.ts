@@ -50,6 +50,7 @@ export async function intrusions(world: HostileWorld): Promise<[string, string][
     ["depositWithPermit", code.encodeFunctionData("depositWithPermit", [...permit])],
     ["fundReserve", code.encodeFunctionData("fundReserve", [OPERATOR, 1])],
     ["withdrawReserve", code.encodeFunctionData("withdrawReserve", [OPERATOR, stranger.address])],
+    ["withdrawEarnings", code.encodeFunctionData("withdrawEarnings", [OPERATOR, 1, 2, stranger.address])],
     ["withdraw", make.withdraw(1, stranger.address)],
     ["withdraw to the wallet", make.withdraw(1, client.address)],
     ["claim of the worker", make.claim(worker.payout)],

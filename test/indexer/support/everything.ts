@@ -1,8 +1,11 @@
 import type { Hex } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
-import { type DisputeStory, disputes } from "./disputes.ts";
+import { Ruling } from "../../../protocol/job-status.ts";
+import { type DisputeStory, disputes, OTHER_HASH } from "./disputes.ts";
 import type { World } from "./world.ts";
 
+/** Seconds. */
+const DAY = 86_400;
 /** A token that refuses every call. */
 const REVERT = "0x60006000fd";
 
@@ -19,7 +22,8 @@ type JobStory = Record<
   | "authorized",
   Hex
 >;
-export type Story = JobStory & DisputeStory;
+type EarningsStory = Record<"earning" | "earningRejected" | "earningExpired" | "earningEquivocated", Hex>;
+export type Story = JobStory & DisputeStory & EarningsStory;
 
 /** Uses the protocol so that each of its events happens at least once. */
 export async function everything(world: World): Promise<Story> {
@@ -27,13 +31,13 @@ export async function everything(world: World): Promise<Story> {
   await world.deposit(5_000);
   await world.deposit(200);
   await world.send(world.client, world.call("InferenceEscrow", "withdraw", 50, world.client.address));
-  const story = { ...(await jobs(world)), ...(await disputes(world)) };
+  const begun = { ...(await jobs(world)), ...(await disputes(world)) };
   await governance(world);
   await operators(world);
   await workerLife(world);
   await reserve(world);
   await world.send(world.client, world.call("InferenceEscrow", "claimTo", world.owner.address));
-  return story;
+  return { ...begun, ...(await earnings(world)) };
 }
 
 async function jobs(world: World): Promise<JobStory> {
@@ -98,7 +102,7 @@ async function governance(world: World): Promise<void> {
   const escrow = (name: string, ...args: unknown[]) => world.send(owner, world.call("InferenceEscrow", name, ...args));
   await escrow("admitOperator", world.client.address);
   await escrow("stopOperator", 2, true);
-  await escrow("scheduleFee", 500);
+  await escrow("scheduleFee", 500, 10);
   await escrow("setCompensationCap", 10_000);
   await escrow("setTreasury", ProtocolTreasury);
   await escrow("setGuardian", gateway.address);
@@ -145,4 +149,29 @@ async function reserve(world: World): Promise<void> {
   const { operatorAdmin: admin } = world;
   await world.send(admin, world.call("InferenceEscrow", "withdrawReserve", 1, admin.address));
   await world.send(admin, world.call("InferenceEscrow", "announceReserveWithdrawal", 1, 3));
+}
+
+/** The announced fee is in force, and half of it the operator's: jobs of which it earns, keeps and loses its part, and a withdrawal. */
+async function earnings(world: World): Promise<EarningsStory> {
+  const { client, owner, operatorAdmin: admin } = world;
+  const { notice } = await world.read<{ notice: number }>("InferenceEscrow", "windows");
+  await world.wait(notice);
+  const today = async () => Math.floor((await world.now()) / DAY);
+  const first = await today();
+  const earning = await world.settledJob();
+  const earningRejected = await world.settledJob();
+  await world.dispute(earningRejected, OTHER_HASH, client);
+  await world.send(owner, world.call("ArbitrationPanel", "vote", earningRejected, Ruling.Rejected));
+  const earningExpired = await world.settledJob();
+  await world.dispute(earningExpired, OTHER_HASH, client);
+  await world.wait(201);
+  await world.send(client, world.call("InferenceEscrow", "expire", earningExpired));
+  // The slash leaves the worker too little for another job.
+  const earningEquivocated = await world.settledJob();
+  await world.equivocate(earningEquivocated);
+  await world.send(world.workerOwner, world.call("WorkerRegistry", "addStake", world.worker.address, 390_000_000n));
+  const last = await today();
+  await world.wait(Number(await world.read("InferenceEscrow", "LONGEST_RISK")) + DAY);
+  await world.send(admin, world.call("InferenceEscrow", "withdrawEarnings", 1, first, last, admin.address));
+  return { earning, earningRejected, earningExpired, earningEquivocated };
 }

@@ -148,8 +148,8 @@ function changed(value: unknown): unknown {
   return `${hex.slice(0, -1)}${hex.endsWith("0") ? "1" : "0"}`;
 }
 
-/** What no other event or call tells: numbers of the treasury's own, and where a payout's event is the only trace of itself. */
-const UNTOLD = ["CompensationPaid.sequence"];
+/** What no other event or call of the job tells: numbers of the treasury's own, and what its operator earned by other jobs of the day. */
+const UNTOLD = ["CompensationPaid.sequence", "EarningsChanged.units"];
 
 describe("a lie about a job", () => {
   const names = [
@@ -174,6 +174,10 @@ describe("a lie about a job", () => {
     "equivocatedDisputed",
     "equivocatedProven",
     "equivocatedSettled",
+    "earning",
+    "earningRejected",
+    "earningExpired",
+    "earningEquivocated",
   ] as const;
   /** Where an event stands in a job's story: two stories that agree up to there are audited alike, and its lies are told once. */
   const seen = new Set<string>();
@@ -214,6 +218,9 @@ describe("what is missing", () => {
     "expired",
     "rejected",
     "equivocatedSettled",
+    "earningRejected",
+    "earningExpired",
+    "earningEquivocated",
   ] as const)("%s: no event can be left out", async (name) => {
     const jobId = story[name];
     const unnoticed: string[] = [];
@@ -246,6 +253,8 @@ describe("what was in force", () => {
     ["DisputeKeySet", "expired", "dispute.key", { key: `0x${"0".repeat(40)}` }],
     ["DisputeKeySet", "rejected", "dispute.key", { sequence: 1 }],
     ["FeeScheduled", "fused", "lock.fee", { feeBps: 999 }],
+    ["FeeScheduled", "earning", "lock.fee", { operatorShare: 9 }],
+    ["TreasurySet", "earningExpired", "operator.earnings", { treasury: other }],
     ["TreasurySet", "fused", "payout.fee", { treasury: other }],
     ["WorkerRegistered", "fused", "payout.worker", { payout: other }],
     ["HostingSet", "fused", "proof.worker", { models: [6] }],
@@ -300,7 +309,7 @@ describe("an event that decides what was in force", () => {
 });
 
 describe("a lie about the whole", () => {
-  it("each wrong field of accounts, payees and reserves is named", () => {
+  it("each wrong field of accounts, payees, reserves and earnings is named", () => {
     const names = [
       "Deposited",
       "Withdrawn",
@@ -310,10 +319,13 @@ describe("a lie about the whole", () => {
       "DisputeKeySet",
       "PayoutClaimed",
       "ReserveChanged",
+      "EarningsChanged",
+      "EarningsWithdrawn",
     ];
     // What a wallet chose is its own word: the next event that states its whole account shows a lie about it. Whose event it is says the
     // wallet; nothing is there before the first deposit and the first claim.
-    const chosen = /\.(operator|limited|dailyLimit|frozen|key|mostOpen|wallet)$/;
+    // Days without earnings can stand at both ends of a withdrawal.
+    const chosen = /\.(operator|limited|dailyLimit|frozen|key|mostOpen|wallet|firstDay|lastDay)$/;
     const first = ["Deposited.account", "PayoutClaimed.sequence"];
     const missed: string[] = [];
     const compared = new Set<string>();

@@ -55,7 +55,7 @@ contract DishonestEscrow {
         TREASURY = treasury;
         OPERATOR = msg.sender;
         emit IInferenceEscrow.TreasurySet(1, treasury);
-        emit IInferenceEscrow.FeeScheduled(2, FEE, uint40(block.timestamp));
+        emit IInferenceEscrow.FeeScheduled(2, FEE, 0, uint40(block.timestamp));
         emit IInferenceEscrow.OperatorAdmitted(1, msg.sender, 3);
         emit IInferenceEscrow.SignerAdded(1, gateway, 1);
     }

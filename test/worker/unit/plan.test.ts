@@ -22,6 +22,7 @@ const JOB: ChainJob = {
   creditsPer1kTokens: 20,
   model: 1,
   feeBps: 1_000,
+  operatorShare: 0,
   lockedAt: LOCKED_AT,
   deadline: 0,
   operator: 1,

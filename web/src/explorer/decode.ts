@@ -24,7 +24,7 @@ import {
   workerRegistryAbi,
 } from "../../../protocol/generated/abi.ts";
 import { toApiJobId } from "../../../protocol/job-id.ts";
-import { payouts } from "../../../protocol/pricing.ts";
+import { type FeeTerms, payouts } from "../../../protocol/pricing.ts";
 import { decodeJobWord } from "../../../protocol/words.ts";
 import { argumentUnit, type Field } from "../../../verify/describe.ts";
 import {
@@ -143,17 +143,18 @@ export function eventsOfJob(events: readonly ShownEvent[], jobId: string, contra
 
 /** The charge as it was paid out, and what came back of the lock. */
 function splitOf(charged: number, lock: { credits: number; job: bigint }): Field[] {
-  const { workerUnits, feeUnits } = payouts(charged, decodeJobWord(lock.job).feeBps);
+  const { workerUnits, operatorUnits, treasuryUnits } = payouts(charged, decodeJobWord(lock.job));
   return [
     fieldOf("workerUnits", "uint256", workerUnits),
-    fieldOf("feeUnits", "uint256", feeUnits),
+    ...(operatorUnits > 0n ? [fieldOf("operatorUnits", "uint256", operatorUnits)] : []),
+    fieldOf("treasuryUnits", "uint256", treasuryUnits),
     fieldOf("returned", "uint32", lock.credits - charged),
   ];
 }
 
-/** Protocol fee of each job that is locked in these events, hundredths of a percent. */
-export const feesOf = (events: readonly AnyEvent[]): ReadonlyMap<Hex, number> =>
-  new Map(eventsOf(events, "escrow", "JobLocked").map(({ args }) => [args.jobId, decodeJobWord(args.job).feeBps]));
+/** Terms of the fee of each job that is locked in these events. */
+export const feesOf = (events: readonly AnyEvent[]): ReadonlyMap<Hex, FeeTerms> =>
+  new Map(eventsOf(events, "escrow", "JobLocked").map(({ args }) => [args.jobId, decodeJobWord(args.job)]));
 
 const GOVERNANCE: Record<string, Abi> = {
   ProtocolGovernor: protocolGovernorAbi,

@@ -1,5 +1,6 @@
 import type { Address, Hex } from "viem";
 import { UNITS_PER_CREDIT } from "../../../protocol/money.ts";
+import { type FeeTerms, payouts } from "../../../protocol/pricing.ts";
 import { type AnyEvent, eventsOf } from "../../../verify/events.ts";
 import { type Flow, moneyFlow, type Place } from "../../../verify/money-flow.ts";
 import { payoutsAfter } from "../../../verify/payouts.ts";
@@ -23,9 +24,9 @@ export function arrowsOf(events: readonly ShownEvent[], contracts: Contracts): A
 function arrowsOfTransaction(logs: readonly AnyEvent[], known: readonly AnyEvent[], contracts: Contracts): Arrow[] {
   const escrow = contracts["InferenceEscrow"] as Address;
   const settled = eventsOf(logs, "escrow", "JobSettled");
-  const payouts = settled.flatMap((event) => payoutsAfter(event as AnyEvent, logs, escrow));
+  const paid = settled.flatMap((event) => payoutsAfter(event as AnyEvent, logs, escrow));
   const feeOf = feesOf(known);
-  const paidFor = new Set(payouts.map(({ logIndex }) => logIndex));
+  const paidFor = new Set(paid.map(({ logIndex }) => logIndex));
   return moneyFlow(logs, auditAddresses(contracts), known).map((flow): Arrow => {
     const arrow = {
       ...flow,
@@ -43,9 +44,12 @@ function arrowsOfTransaction(logs: readonly AnyEvent[], known: readonly AnyEvent
 function feeArrow(
   transferred: bigint,
   settled: readonly { args: { jobId: Hex; credits: number } }[],
-  feeOf: ReadonlyMap<Hex, number>,
+  feeOf: ReadonlyMap<Hex, FeeTerms>,
 ): Pick<Arrow, "amount" | "weight" | "why"> {
-  const shares = settled.map(({ args }) => BigInt(args.credits) * BigInt(feeOf.get(args.jobId) ?? 0));
+  const shares = settled.map(({ args: { credits, jobId } }) => {
+    const fee = feeOf.get(jobId);
+    return fee === undefined ? 0n : payouts(credits, fee).treasuryUnits;
+  });
   const known = settled.every(({ args }) => feeOf.has(args.jobId));
   const share = shares.reduce((sum, one) => sum + one, 0n);
   if (known && share < transferred) {

@@ -1,6 +1,6 @@
 /** What happened to a wallet, a worker, an operator or a model, in words. Pure. */
 import type { HistoryEvent } from "../../contract.ts";
-import { count, credits, momentOf, svc } from "../ui/format.ts";
+import { count, credits, momentOf, svc, units as unitsText } from "../ui/format.ts";
 
 /** Text, or what has a page of its own: an address, the number of an operator or of a model. */
 export type Part = string | { address: string } | { operator: number } | { model: number };
@@ -25,7 +25,7 @@ type Data = Record<
   "credits" | "free" | "operator" | "reserve" | "held" | "most_open" | "leaves_at" | "unbonds_at",
   number
 > &
-  Record<"receiver" | "admin" | "signer" | "owner" | "payout" | "endpoint" | "added" | "stake", string> & {
+  Record<"units" | "receiver" | "admin" | "signer" | "owner" | "payout" | "endpoint" | "added" | "stake", string> & {
     daily_limit: number | null;
     frozen: boolean;
     key: string | null;
@@ -64,6 +64,10 @@ const WORDS: Record<string, (data: Data) => Part[]> = {
     leaving === 0
       ? "the announced withdrawal is called off"
       : `${credits(leaving)} can be taken out from ${momentOf(leaves_at)} on`,
+  ],
+  "operator.earnings_withdrawn": ({ units: earned, receiver }) => [
+    `${unitsText(BigInt(earned), 6)} USDG that it earned paid out to `,
+    { address: receiver },
   ],
   "worker.registered": ({ owner, payout, endpoint }) => [
     "owned by ",

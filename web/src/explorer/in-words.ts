@@ -12,8 +12,9 @@ export function inWords(event: AnyEvent): { title: string; fields: Field[] } {
 /** What the escrow's packed words tell beyond the event's other fields. */
 const WORDS: Record<string, (word: bigint) => Record<string, number>> = {
   job: (word) => {
-    const { model, operator, creditsPerRequest, creditsPer1kTokens, feeBps, lockedAt } = decodeJobWord(word);
-    return { model, operator, creditsPerRequest, creditsPer1kTokens, feeBps, lockedAt };
+    const { model, operator, creditsPerRequest, creditsPer1kTokens, ...rest } = decodeJobWord(word);
+    const { feeBps, operatorShare, lockedAt } = rest;
+    return { model, operator, creditsPerRequest, creditsPer1kTokens, feeBps, operatorShare, lockedAt };
   },
   account: (word) => {
     const { free, escrowed } = decodeAccountWord(word);

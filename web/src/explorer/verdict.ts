@@ -73,7 +73,7 @@ const SUBJECTS: readonly { title: string; ids: RegExp; events: readonly string[]
     title: "Split",
     ids: /^payout\.(?!bond)/,
     events: ["JobSettled", "Transfer", "PayoutDeferred"],
-    says: ({ audit: { fee_bps: fee } }) => `${100 - fee / 100} % to the worker, ${fee / 100} % to the treasury`,
+    says: ({ audit }) => splitOf(audit),
   },
   {
     title: "Return",
@@ -115,6 +115,7 @@ const SUBJECTS: readonly { title: string; ids: RegExp; events: readonly string[]
       "WorkerSlashed",
       "OperatorCharged",
       "ReserveChanged",
+      "EarningsChanged",
       "Compensated",
     ],
     says: () => "who opened it, when, the votes and what followed are as the contracts demand",
@@ -178,6 +179,13 @@ function timesOf({ audit, story, evidence: { timeOf } }: Facts): string {
 const answeredAt = ({ settled, proven }: Facts["story"]): number =>
   decodeUsageWord((settled ?? proven)?.args.usage ?? 0n).completedAt;
 
+/** Who has which part of the charge. */
+function splitOf({ fee_bps: fee, operator_share: share }: JobAudit): string {
+  const operator = (fee * share) / 2_000;
+  const rest = `${fee / 100 - operator} % to the treasury`;
+  return `${100 - fee / 100} % to the worker, ${share === 0 ? rest : `${operator} % to the operator, ${rest}`}`;
+}
+
 /** `max(40, ⌈900 × 20 ÷ 1,000⌉)`. */
 function priceOf(audit: JobAudit): string {
   const { billed_tokens: tokens, credits_locked: locked } = audit;
@@ -198,9 +206,7 @@ function headlineOf(audit: JobAudit, lines: readonly VerdictLine[], givenBack: b
     return `What the chain says of this job does not fit together. Look at: ${wrong.join(", ")}.`;
   }
   if (audit.billed_tokens !== null) {
-    const { fee_bps: fee } = audit;
-    const split = `${100 - fee / 100} % to the worker, ${fee / 100} % to the treasury`;
-    const charge = `${credits(audit.credits_charged)}, ${priceOf(audit)}; ${split}.`;
+    const charge = `${credits(audit.credits_charged)}, ${priceOf(audit)}; ${splitOf(audit)}.`;
     // Whether the signed text is the one that arrived, no event tells.
     if (audit.status === "disputed") return `Charge in dispute: ${charge} It is what the worker signed for.`;
     if (audit.status !== "refunded") return `Charge correct: ${charge}`;
@@ -264,13 +270,15 @@ function givenBackIn({ story: { locked, charged, compensated } }: Facts): bigint
 
 /** What became of the locked credits; all of them, in the order in which the bar shows them. */
 function sharesOf(audit: JobAudit): Share[] {
-  const { credits_locked: locked, credits_charged: charged, fee_bps: fee, open } = audit;
+  const { credits_locked: locked, credits_charged: charged, open } = audit;
   const rest = BigInt(locked - charged) * 10_000n;
   if (audit.billed_tokens === null) return [{ to: open ? "Held in escrow" : "Returned", units: rest }];
-  const { workerUnits, feeUnits } = payouts(charged, fee);
+  const fee = { feeBps: audit.fee_bps, operatorShare: audit.operator_share };
+  const { workerUnits, operatorUnits, treasuryUnits } = payouts(charged, fee);
   return [
     { to: "Worker", units: workerUnits },
-    { to: "Treasury", units: feeUnits },
+    ...(operatorUnits > 0n ? [{ to: "Operator", units: operatorUnits }] : []),
+    { to: "Treasury", units: treasuryUnits },
     { to: "Returned", units: rest },
   ];
 }

@@ -5,7 +5,7 @@ import type { ListedDispute, Operator } from "../../contract.ts";
 import { app } from "../data/app.ts";
 import { operatorQuery } from "../data/queries.ts";
 import { History, JsonLink, ListedJobs, success } from "../explorer/lists.tsx";
-import { count, credits, moment, usdg } from "../ui/format.ts";
+import { count, credits, moment, units, usdg } from "../ui/format.ts";
 import { AddressLink } from "../ui/links.tsx";
 import { Loaded, Skeleton } from "../ui/loaded.tsx";
 import { Card, Fact, Page } from "../ui/page.tsx";
@@ -93,15 +93,15 @@ const About = () => (
     </p>
     <p>
       It cannot take credits. The contract pays what it locks to the worker whose signed answer it brings, and the
-      protocol’s fee to the treasury, or gives it back. A wallet can choose another operator at any time, limit what one
-      may lock a day, or have each job signed by a key of its own.
+      protocol’s fee to the treasury, less the operator’s part of it, or gives it back. A wallet can choose another
+      operator at any time, limit what one may lock a day, or have each job signed by a key of its own.
     </p>
   </Card>
 );
 
 /** What pays for its faults, and how its disputes ended. */
 function Backing({ operator }: { operator: Operator & { against: readonly ListedDispute[] } }) {
-  const { reserve, held, leaving, leaves_at, disputes, paid, against } = operator;
+  const { reserve, held, leaving, leaves_at, disputes, paid, earned, against } = operator;
   const all = Object.values(disputes).reduce((sum, one) => sum + one, 0);
   return (
     <Card title="What backs it, and what was ruled against it">
@@ -118,6 +118,7 @@ function Backing({ operator }: { operator: Operator & { against: readonly Listed
           {leaving === null || leaves_at === null ? "nothing" : `${credits(leaving)} from ${moment(leaves_at)}`}
         </Fact>
         <Fact label="Paid for its jobs">{credits(paid)}</Fact>
+        <Fact label="Earned and not withdrawn">{units(BigInt(earned), 6)} USDG</Fact>
         <Fact label="Disputes of its jobs">
           {count(all)}, {count(disputes.open)} open
         </Fact>

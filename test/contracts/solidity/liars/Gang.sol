@@ -66,6 +66,9 @@ abstract contract Gang is Protocol {
 
     constructor() {
         deployProtocol(uint40(CAP));
+        // Of each fee, the gang's operators have half.
+        escrow.scheduleFee(1_000, 10);
+        VM.warp(block.timestamp + NOTICE);
         _inverter = Inverter(create("Inverter", abi.encode(escrow)));
         escrow.admitOperator(address(this));
         for (uint256 i = 0; i < 2; ++i) {
@@ -122,7 +125,7 @@ abstract contract Gang is Protocol {
         if (kind < 7) return (_gateway(r), _lockAuthorized(r));
         if (kind < 12) return _client(r, kind);
         if (kind == 12) return (ADMIN, _rotate(r));
-        if (kind == 13) return (ADMIN, _reserve(r));
+        if (kind == 13) return (ADMIN, (r >> 72) % 4 == 0 ? _earnings(r) : _reserve(r));
         if (kind == 14) return (_member(r), _administration(r));
         return _aboutAJob(kind, r);
     }
@@ -378,6 +381,19 @@ abstract contract Gang is Protocol {
         return abi.encodeCall(escrow.fundReserve, (operator, uint40((r >> 16) % 200)));
     }
 
+    /// @dev Days that have vested, mostly. Each operator's goes to an address of its own.
+    function _earnings(uint256 r) private returns (bytes memory) {
+        uint8 operator = uint8(1 + ((r >> 8) % 2));
+        if (r % 8 == 0) VM.warp(block.timestamp + LONGEST_RISK);
+        uint256 last = (block.timestamp - LONGEST_RISK) / 1 days - 1 + (r % 16 == 1 ? 1 : 0);
+        uint256 first = last - ((r >> 16) % 32);
+        return abi.encodeCall(escrow.withdrawEarnings, (operator, uint16(first), uint16(last), earner(operator)));
+    }
+
+    function earner(uint256 operator) internal pure returns (address) {
+        return address(uint160(0xE000 + operator));
+    }
+
     /// @dev What is not theirs.
     function _administration(uint256 r) private pure returns (bytes memory) {
         if (r % 6 == 0) return abi.encodeCall(IInferenceEscrow.setPaused, (true));
@@ -385,7 +401,7 @@ abstract contract Gang is Protocol {
         if (r % 6 == 2) return abi.encodeCall(IInferenceEscrow.setCompensationCap, (1_000_000));
         if (r % 6 == 3) return abi.encodeCall(IInferenceEscrow.admitOperator, (STRANGER));
         if (r % 6 == 4) return abi.encodeCall(IInferenceEscrow.setOperatorAdmin, (3, STRANGER));
-        return abi.encodeCall(IInferenceEscrow.scheduleFee, (0));
+        return abi.encodeCall(IInferenceEscrow.scheduleFee, (0, 10));
     }
 
     /// @dev One of three answers that the workers sign for each job; two of them are an equivocation.

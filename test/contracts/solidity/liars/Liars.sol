@@ -18,7 +18,7 @@ contract Liars is Gang {
 
     bytes32 private constant PAID = keccak256("CompensationPaid(bytes16,uint32,uint256)");
 
-    uint256 private immutable START = block.timestamp;
+    uint256 private immutable START;
     mapping(bytes16 jobId => Seen) private _seen;
     /// @dev Units that the treasury paid on a day: in all (operator 0), and for the jobs of each operator.
     mapping(uint256 day => mapping(uint256 operator => uint256 units)) private _compensated;
@@ -31,6 +31,10 @@ contract Liars is Gang {
     mapping(JobStatus from => mapping(JobStatus to => uint256 times)) public moved;
     /// @notice Jobs that were locked of a wallet.
     mapping(address wallet => uint256 times) public jobsOf;
+
+    constructor() {
+        START = block.timestamp;
+    }
 
     function act(uint256 seed) external {
         (address sender, bytes memory call) = _plot(seed);
@@ -122,6 +126,25 @@ contract Liars is Gang {
             sum += uint256(operator.reserve) + operator.held;
         }
         require(sum == credits, "credits owed are those of accounts and operators");
+    }
+
+    /// @notice What operators withdrew and still have is their part of the fees that stand: of jobs that are settled, whose fee was not
+    ///         given back. In a batch the gang may have done both.
+    function checkOperatorsEarnWhatStands() external view {
+        uint256[3] memory parts;
+        for (uint256 i = 0; i < jobs.length; ++i) {
+            Job memory job = escrow.jobOf(jobs[i]);
+            (uint64 granted, , ) = escrow.compensationOf(jobs[i]);
+            if (job.status != JobStatus.Settled || granted != 0 || job.operator > 2) continue;
+            parts[job.operator] += (uint256(job.credits) * job.feeBps * job.operatorShare) / 20;
+        }
+        for (uint8 operator = 1; operator <= 2; ++operator) {
+            uint256 earned = token.balanceOf(earner(operator));
+            for (uint256 day = START / 1 days; day <= block.timestamp / 1 days; ++day) {
+                earned += escrow.earningsOf(operator, uint16(day));
+            }
+            require(earned == parts[operator], "an operator earned by a fee that does not stand");
+        }
     }
 
     /// @dev Credits; and no tokens at all, although the wallet approved all it has.

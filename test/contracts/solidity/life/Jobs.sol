@@ -188,9 +188,12 @@ abstract contract JobHandler is StakeHandler {
         ghost.spent[ghost.lastLockDay] += credits;
         JobGhost storage job = ghosts[jobId];
         (job.status, job.wallet, job.operator) = (JobStatus.Locked, wanted.wallet, wanted.operator);
-        (job.model, job.flat, job.per1k, job.fee) = (wanted.model, flat, per1k, _feeNow());
+        (job.model, job.flat, job.per1k) = (wanted.model, flat, per1k);
+        (job.fee, job.share) = (_feeNow(), _shareNow());
         (job.locked, job.lockedAt) = (credits, block.timestamp);
         jobs.push(jobId);
+        uint256 today = block.timestamp / 1 days;
+        if (days_.length == 0 || days_[days_.length - 1] != today) days_.push(today);
         touched = jobId;
     }
 
@@ -474,6 +477,7 @@ abstract contract DisputeHandler is JobHandler {
     function _opened(JobGhost storage job, DisputeGhost memory dispute) private {
         Wallet storage wallet = wallets[job.wallet];
         job.dispute = dispute;
+        if (job.part == Part.Earned) _movePart(job, Part.Held);
         (job.status, job.due) = (JobStatus.Disputed, block.timestamp + ARBITRATION);
         if (!dispute.byOperator) {
             uint256 missing = _above(dispute.bond, wallet.free);
@@ -501,10 +505,12 @@ abstract contract DisputeHandler is JobHandler {
             _resolve(job, Ruling.WorkerAtFault, false);
             done["equivocation disputed, proven"] += 1;
         } else if (status == JobStatus.Disputed) {
+            if (job.part != Part.Nowhere) _movePart(job, Part.Nowhere);
             _grant(job, job.charged * job.fee, false);
             done["equivocation disputed, settled"] += 1;
         } else if (status == JobStatus.Settled) {
             job.due = block.timestamp + EQUIVOCATION;
+            if (job.part != Part.Nowhere) _movePart(job, Part.Nowhere);
             _grant(job, job.charged * job.fee, false);
             done[job.dispute.count == 0 ? "equivocation settled" : "equivocation after a dispute"] += 1;
         } else {
@@ -529,6 +535,7 @@ abstract contract DisputeHandler is JobHandler {
             if (rejected) _paid(address(treasury), dispute.bond * 10_000);
             else wallet.free += dispute.bond;
         }
+        if (job.part == Part.Held) _movePart(job, rejected ? Part.Earned : Part.Nowhere);
         if (rejected) {
             job.status = dispute.fromProven ? JobStatus.Proven : JobStatus.Settled;
             if (dispute.fromProven) job.due = block.timestamp;

@@ -33,6 +33,15 @@ abstract contract Ghost is Protocol {
         uint256 held;
         uint256 leaving;
         uint256 leavesAt; // 0: nothing announced
+        mapping(uint256 day => uint256 units) earned; // by jobs locked on that day, and not withdrawn
+        uint256 earnedInAll;
+    }
+
+    /// @dev Where the operator's part of a job's fee is.
+    enum Part {
+        Nowhere, // not settled, or gone to the treasury
+        Earned,
+        Held // by a dispute
     }
 
     /// @dev Terms, as announced.
@@ -54,6 +63,8 @@ abstract contract Ghost is Protocol {
         uint256 flat; // terms of the lock
         uint256 per1k;
         uint256 fee;
+        uint256 share; // of the fee, twentieths
+        Part part;
         uint256 locked;
         uint256 lockedAt;
         uint256 due; // end of the window the state has, absolute
@@ -113,6 +124,9 @@ abstract contract Ghost is Protocol {
     uint256 internal stakeTermsChangeAt;
     uint256 internal fee = 1_000;
     uint256 internal nextFee;
+    /// @dev The operators' share of the fee, twentieths.
+    uint256 internal share;
+    uint256 internal nextShare;
     uint256 internal feeChangesAt;
     uint256 internal arbiterSet = 1;
     /// @dev By the guardian, and by governance.
@@ -121,6 +135,10 @@ abstract contract Ghost is Protocol {
     uint256 internal cap = 400;
     mapping(uint256 day => mapping(uint256 operator => uint256 units)) internal compensated;
     uint256 internal donated;
+    /// @dev Operators' parts of fees that open disputes hold.
+    uint256 internal partsHeld;
+    /// @dev UTC days on which jobs were locked.
+    uint256[] internal days_;
     bytes16[] internal jobs;
     /// @dev The job the last action was about; zero if none.
     bytes16 internal touched;
@@ -142,6 +160,44 @@ abstract contract Ghost is Protocol {
 
     function _feeNow() internal view returns (uint256) {
         return feeChangesAt != 0 && block.timestamp >= feeChangesAt ? nextFee : fee;
+    }
+
+    function _shareNow() internal view returns (uint256) {
+        return feeChangesAt != 0 && block.timestamp >= feeChangesAt ? nextShare : share;
+    }
+
+    /// @dev Rounded down.
+    function _partOf(JobGhost storage job) internal view returns (uint256) {
+        return (job.charged * job.fee * job.share) / 20;
+    }
+
+    /// @dev The part of a job goes from where it is to there; to the treasury if it is nowhere any more.
+    function _movePart(JobGhost storage job, Part to) internal {
+        uint256 part = _partOf(job);
+        OperatorGhost storage operator = operators[job.operator];
+        if (job.part == Part.Earned) {
+            operator.earned[job.lockedAt / 1 days] -= part;
+            operator.earnedInAll -= part;
+        } else if (job.part == Part.Held) {
+            partsHeld -= part;
+        }
+        if (to == Part.Earned) {
+            operator.earned[job.lockedAt / 1 days] += part;
+            operator.earnedInAll += part;
+        } else if (to == Part.Held) {
+            partsHeld += part;
+        } else {
+            _paid(address(treasury), part);
+        }
+        if (part != 0)
+            done[
+                to == Part.Earned
+                    ? "part earned"
+                    : to == Part.Held
+                        ? "part held"
+                        : "part forfeited"
+            ] += 1;
+        job.part = to;
     }
 
     function _priceNow(uint256 model) internal view returns (uint256 flat, uint256 per1k) {
@@ -182,7 +238,8 @@ abstract contract Ghost is Protocol {
         job.returned += job.locked - credits;
         job.ends += 1;
         _paid(payoutAt(job.worker - 1), credits * (10_000 - job.fee));
-        _paid(address(treasury), credits * job.fee);
+        _paid(address(treasury), credits * job.fee - _partOf(job));
+        _movePart(job, Part.Earned);
         job.status = JobStatus.Settled;
     }
 
@@ -391,6 +448,36 @@ abstract contract LedgerHandler is Ghost {
         ghost.reserve -= _least(ghost.leaving, ghost.reserve);
         (ghost.leaving, ghost.leavesAt) = (0, 0);
         done["reserve withdrawn"] += 1;
+    }
+
+    /// @notice Of some days up to one on which jobs were locked, vested or not; a stranger never can.
+    function withdrawEarnings(uint256 operator, uint256 which, uint256 before) external {
+        if (days_.length == 0) return;
+        operator = 1 + (operator % OPERATORS);
+        OperatorGhost storage ghost = operators[operator];
+        uint256 last = days_[which % 4 == 0 ? days_.length - 1 : which % days_.length];
+        uint256 first = last - (before % 8);
+        uint256 units = 0;
+        for (uint256 day = first; day <= last; ++day) units += ghost.earned[day];
+        bool vested = block.timestamp >= (last + 1) * 1 days + LONGEST_RISK;
+        bytes memory call = abi.encodeCall(
+            escrow.withdrawEarnings,
+            (uint8(operator), uint16(first), uint16(last), address(0xdead))
+        );
+        VM.prank(STRANGER);
+        (bool ok, ) = address(escrow).call(call);
+        require(!ok, "earnings that a stranger withdrew");
+        uint256 had = token.balanceOf(address(0xdead));
+        (ok, ) = address(escrow).call(call);
+        require(ok == (vested && units != 0), "earnings left too early or from nothing, or could not leave");
+        if (!ok) {
+            done["earnings refused"] += 1;
+            return;
+        }
+        require(token.balanceOf(address(0xdead)) - had == units, "other earnings than those of the days");
+        for (uint256 day = first; day <= last; ++day) ghost.earned[day] = 0;
+        ghost.earnedInAll -= units;
+        done["earnings withdrawn"] += 1;
     }
 
     /// @notice The token starts to refuse one payee, in one of several ways, or stops.

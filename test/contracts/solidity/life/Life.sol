@@ -94,14 +94,15 @@ abstract contract LifeHandler is DisputeHandler {
     function announce(uint256 kind, uint256 a, uint256 b) external {
         kind %= 4;
         if (kind == 0) {
-            a = within(a, 0, 2_001);
-            uint256 now_ = _feeNow();
-            try escrow.scheduleFee(uint16(a)) {
-                require(a <= 2_000, "a fee above its cap");
-                (fee, nextFee, feeChangesAt) = (now_, a, block.timestamp + NOTICE);
+            (a, b) = (within(a, 0, 2_001), within(b, 0, 11));
+            (uint256 feeNow, uint256 shareNow) = (_feeNow(), _shareNow());
+            try escrow.scheduleFee(uint16(a), uint8(b)) {
+                require(a <= 2_000 && b <= 10, "a fee, or the operators' share of it, above its cap");
+                (fee, nextFee, feeChangesAt) = (feeNow, a, block.timestamp + NOTICE);
+                (share, nextShare) = (shareNow, b);
                 done["fee"] += 1;
             } catch {
-                require(a == 2_001, "a legal fee was refused");
+                require(a == 2_001 || b == 11, "a legal fee was refused");
             }
         } else if (kind < 3) {
             uint256 model = kind;
@@ -207,14 +208,14 @@ abstract contract LifeHandler is DisputeHandler {
 /// @notice What holds after any sequence of calls, each property under its name; the ghost ledger against the contracts.
 abstract contract Checks is LifeHandler {
     function checkTokensHeldAreOwed() external view {
-        (uint256 credits, uint256 claimable) = escrow.liabilities();
+        (uint256 credits, uint256 units) = escrow.liabilities();
         uint256 balance = token.balanceOf(address(escrow));
-        require(balance >= credits * 10_000 + claimable, "tokens held cover what is owed");
-        require(balance == credits * 10_000 + claimable + donated, "nothing is held that nobody gave or is owed");
+        require(balance >= credits * 10_000 + units, "tokens held cover what is owed");
+        require(balance == credits * 10_000 + units + donated, "nothing is held that nobody gave or is owed");
     }
 
     function checkOwedIsTheSumOfItsParts() external view {
-        (uint256 credits, uint256 claimable) = escrow.liabilities();
+        (uint256 credits, uint256 owedUnits) = escrow.liabilities();
         uint256 sum = 0;
         uint256 units = 0;
         for (uint256 i = 0; i < WALLETS; ++i) {
@@ -228,7 +229,8 @@ abstract contract Checks is LifeHandler {
             sum += uint256(operator.reserve) + operator.held;
         }
         require(sum == credits, "balances, escrowed credits, reserves and held bonds are the credits owed");
-        require(units == claimable, "what payees can claim is the units owed");
+        for (uint256 i = 1; i <= OPERATORS; ++i) units += operators[i].earnedInAll;
+        require(units + partsHeld == owedUnits, "what payees can claim, operators earned and disputes hold is owed");
     }
 
     function checkBalancesMoveByTheirOwnersOnly() external view {
@@ -283,10 +285,13 @@ abstract contract Checks is LifeHandler {
 
     function checkFeeIsCapped() external view {
         require(escrow.feeBps() <= 2_000 && escrow.feeBps() == _feeNow(), "the fee is the announced one, at most 20 %");
+        require(escrow.operatorShare() <= 10 && escrow.operatorShare() == _shareNow(), "operators have half at most");
     }
 
     function checkTouchedJob() external view {
-        if (touched != 0) _checkJob(touched);
+        if (touched == 0) return;
+        _checkJob(touched);
+        _checkDay(ghosts[touched].lockedAt / 1 days);
     }
 
     function checkAllJobs() public view {
@@ -295,6 +300,14 @@ abstract contract Checks is LifeHandler {
             require(stake == stakes[i], "a slash takes its amount or what is left, once a job");
         }
         for (uint256 i = 0; i < jobs.length; ++i) _checkJob(jobs[i]);
+        for (uint256 i = 0; i < days_.length; ++i) _checkDay(days_[i]);
+    }
+
+    function _checkDay(uint256 day) private view {
+        for (uint8 i = 1; i <= OPERATORS; ++i) {
+            uint256 earned = escrow.earningsOf(i, uint16(day));
+            require(earned == operators[i].earned[day], "an operator earns by jobs whose charge stands");
+        }
     }
 
     function _checkPayee(address payee) private view {
@@ -311,6 +324,7 @@ abstract contract Checks is LifeHandler {
             "governance never changes an open job's terms"
         );
         require(job.feeBps <= 2_000, "no job pays more than the highest fee");
+        require(job.operatorShare == ghost.share, "nor its operator's share of the fee");
         _checkEscrow(ghost, job);
         _checkDraw(ghost);
         (uint256 granted, uint256 paid, bool toWorker) = escrow.compensationOf(jobId);
@@ -373,6 +387,8 @@ contract Life is Checks {
         for (uint256 i = 0; i < WALLETS; ++i) _leave(walletAt(i));
         for (uint256 i = 0; i < WORKERS + 3; ++i) _claimAll(_payeeAt(i));
         for (uint8 i = 1; i <= OPERATORS; ++i) _close(i);
+        VM.warp(block.timestamp + 1 days + LONGEST_RISK);
+        for (uint256 i = 0; i < days_.length; ++i) _payDay(days_[i]);
         (uint256 credits, uint256 units) = escrow.liabilities();
         require(credits == 0 && units == 0, "everyone left with everything");
         require(token.balanceOf(address(escrow)) == donated, "and no more");
@@ -407,6 +423,13 @@ contract Life is Checks {
         escrow.announceReserveWithdrawal(operator, open.reserve);
         VM.warp(block.timestamp + LONGEST_RISK);
         escrow.withdrawReserve(operator, address(0xdead));
+    }
+
+    function _payDay(uint256 day) private {
+        for (uint8 i = 1; i <= OPERATORS; ++i) {
+            if (operators[i].earned[day] == 0) continue;
+            escrow.withdrawEarnings(i, uint16(day), uint16(day), address(0xdead));
+        }
     }
 
     function _claimAll(address payee) private {

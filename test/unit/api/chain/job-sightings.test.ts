@@ -22,6 +22,7 @@ const NO_JOB = {
   deadline: 0,
   operator: 0,
   attempt: 0,
+  operatorShare: 0,
 };
 const TERM = { validUntil: 1_000, inclusion: 30 };
 

@@ -240,6 +240,7 @@ const operator = {
   leavesAt: null,
   signers: [],
   admittedAt: 1_700_000_000,
+  earned: 7_000,
 };
 
 it("shows how the disputes of an operator's jobs ended, and which it lost", async () => {
@@ -271,6 +272,7 @@ it("shows how the disputes of an operator's jobs ended, and which it lost", asyn
         open: 0,
         credits: 20,
         units: 180_000,
+        earned: 9_000,
       },
     ],
   });
@@ -280,6 +282,8 @@ it("shows how the disputes of an operator's jobs ended, and which it lost", asyn
     against: [{ job_id: toApiJobId(JOB_ID), opened_by: "wallet" }],
     failed_24h: 1,
     fee_units_24h: 20_000,
+    earned_24h: 9_000,
+    earned: 7_000,
   });
 });
 

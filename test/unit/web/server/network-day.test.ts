@@ -28,6 +28,7 @@ const jobAt = (time: number, ends: "settled" | "failed" | "open" = "settled"): D
   open: Number(ends === "open"),
   credits: ends === "settled" ? 2 : 0,
   units: 0,
+  earned: 0,
 });
 
 /** An index whose jobs a test changes; it notes from which time on it was read. */
@@ -139,7 +140,7 @@ function paidWorld() {
     const spanOf = (at: number) => (Math.floor(at / SPAN) < first ? 0 : Math.floor(at / SPAN));
     const rows = found.map(({ at, units, operator = 1, worker = "w" }) => {
       const settled = Number(units !== 0);
-      const ends = { jobs: 1, settled, failed: 1 - settled, refunded: 0, credits: 2 * settled };
+      const ends = { jobs: 1, settled, failed: 1 - settled, refunded: 0, credits: 2 * settled, earned: 0 };
       return { operator, worker, span: spanOf(at), over: at < until, ...ends, units };
     });
     return { rows };
@@ -205,7 +206,18 @@ it("keeps what was earned by six hours of 30 days, older pay only in the sum", a
 });
 
 it("sums the jobs of some ten minutes of the last day", () => {
-  const row = { operator: 1, model: 1, worker: "w", jobs: 1, settled: 1, failed: 0, refunded: 0, open: 0, credits: 1 };
+  const row = {
+    operator: 1,
+    model: 1,
+    worker: "w",
+    jobs: 1,
+    settled: 1,
+    failed: 0,
+    refunded: 0,
+    open: 0,
+    credits: 1,
+    earned: 0,
+  };
   const rows = [5, 6, 11, 12].map((bucket, n) => ({ ...row, bucket, units: 10 ** n }));
   expect(totalInDay(rows, { from: 3_600, seconds: 3_600 })).toMatchObject({ jobs: 2, credits: 2, units: 110 });
 });
@@ -223,7 +235,7 @@ it("counts each operator's jobs by six hours, whoever answered, also those that 
   const day = { from: TODAY - DAY, seconds: DAY };
   const of = async (operator: number, seconds: number) =>
     totalInSpans((await past(seconds)).operators.get(operator) ?? [], day);
-  const expected = { jobs: 3, settled: 2, failed: 1, refunded: 0, credits: 4, units: 16 };
+  const expected = { jobs: 3, settled: 2, failed: 1, refunded: 0, credits: 4, units: 16, earned: 0 };
   expect(await of(1, 60)).toEqual(expected);
   expect(await of(2, 60)).toMatchObject({ jobs: 1, units: 11 });
   // What is over was read once, and is counted once.

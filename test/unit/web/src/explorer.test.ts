@@ -249,7 +249,7 @@ describe("a batch of two settlements", () => {
       completedAt: 1_700_000_000,
       free: 904,
       workerUnits: 108_000n,
-      feeUnits: 12_000n,
+      treasuryUnits: 12_000n,
       returned: 4,
     });
   });
@@ -268,6 +268,7 @@ describe("the verdict on a job", () => {
     credits_per_request: 8,
     credits_per_1k_tokens: 4,
     fee_bps: 1_000,
+    operator_share: 0,
     settlement_tx: settlements.hash,
     proof_hash: HASH,
     holds: true,
@@ -364,6 +365,17 @@ describe("the verdict on a job", () => {
       { to: "Treasury", units: 12_000n },
       { to: "Returned", units: 40_000n },
     ]);
+  });
+
+  it("tells the operator's part of the fee from the treasury's", () => {
+    const { shares, headline } = verdict([locks, settlements], { operator_share: 10 });
+    expect(shares.map(({ to, units }) => [to, units])).toEqual([
+      ["Worker", 108_000n],
+      ["Operator", 6_000n],
+      ["Treasury", 6_000n],
+      ["Returned", 40_000n],
+    ]);
+    expect(headline).toContain("90 % to the worker, 5 % to the operator, 5 % to the treasury");
   });
 
   it("of one that runs names what is held, and when it comes back", () => {

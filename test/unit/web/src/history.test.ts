@@ -82,5 +82,9 @@ it("says what wallets, workers and operators did, with links", () => {
   expect(one("operator.reserve_leaving", { credits: 0, leaves_at: 0 })[0]?.says).toEqual([
     "the announced withdrawal is called off",
   ]);
+  expect(one("operator.earnings_withdrawn", { units: "4000", receiver: address })[0]?.says).toEqual([
+    "0.004 USDG that it earned paid out to ",
+    { address },
+  ]);
   expect(one("operator.renamed", {})).toEqual([{ title: "renamed", says: [] }]);
 });

@@ -1,4 +1,5 @@
 import type { Address, Hex } from "viem";
+import { sharePercent } from "../../../../protocol/pricing.ts";
 import type { Field } from "../../../../verify/describe.ts";
 import { app } from "../../data/app.ts";
 import { type Call, decodeCallOf, namesOf } from "../../explorer/decode.ts";
@@ -80,7 +81,7 @@ export function titleOf({ target, data }: Action): string {
       return `Pay ${amount} from the treasury to ${short(argumentOf(call, "receiver") as Hex)}`;
     }
     case "InferenceEscrow.scheduleFee":
-      return `Announce a protocol fee of ${Number(argumentOf(call, "feeBps")) / 100} %`;
+      return `Announce a protocol fee of ${Number(argumentOf(call, "feeBps")) / 100} %, of which operators have ${sharePercent(Number(argumentOf(call, "operatorShare")))} %`;
     case "InferenceEscrow.setGuardian":
       return `Make ${short(argumentOf(call, "guardian") as Hex)} the guardian`;
     case "ArbitrationPanel.setArbiters":

@@ -182,13 +182,14 @@ async function readRules(client: Client, newest: Promise<Head>) {
   const escrow = readerOf(client, { address: at("InferenceEscrow"), abi: inferenceEscrowAbi });
   const panel = readerOf(client, { address: at("ArbitrationPanel"), abi: arbitrationPanelAbi });
   const timelock = readerOf(client, { address: at("ProtocolTimelock"), abi: protocolTimelockAbi });
-  const [head, delay, period, threshold, wait, fee, guardian, set, paused] = await Promise.all([
+  const [head, delay, period, threshold, wait, fee, share, guardian, set, paused] = await Promise.all([
     newest,
     governor("votingDelay", []),
     governor("votingPeriod", []),
     governor("proposalThreshold", []),
     timelock("getMinDelay", []),
     escrow("feeBps", []),
+    escrow("operatorShare", []),
     escrow("guardian", []),
     panel("currentSet", []),
     escrow("paused", []),
@@ -198,7 +199,7 @@ async function readRules(client: Client, newest: Promise<Head>) {
     panel("arbitersOf", [set]),
   ]);
   const times = { delay: Number(delay), period: Number(period), wait: Number(wait) };
-  return { ...times, threshold, quorum, fee, guardian, arbiters, arbiterQuorum, paused: paused.some(Boolean) };
+  return { ...times, threshold, quorum, fee, share, guardian, arbiters, arbiterQuorum, paused: paused.some(Boolean) };
 }
 
 async function readTreasury(client: Client) {

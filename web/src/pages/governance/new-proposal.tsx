@@ -56,11 +56,18 @@ const FORMS: Record<string, CallForm> = {
   "pay-svc": payment("ServiceToken", 18),
   fee: {
     label: "Announce a protocol fee",
-    fields: [{ name: "fee", label: "Fee", hint: "In force after the notice that the escrow demands.", suffix: "%" }],
-    build: ({ fee = "" }) => {
+    fields: [
+      { name: "fee", label: "Fee", hint: "In force after the notice that the escrow demands.", suffix: "%" },
+      { name: "share", label: "Operators’ share of it", hint: "A multiple of 5; half at most.", suffix: "%" },
+    ],
+    build: ({ fee = "", share = "" }) => {
       const bps = unitsOf(fee, 2);
       if (bps === null || bps > 10_000n) return `"Fee" is no percentage with up to two decimals.`;
-      const data = encodeFunctionData({ abi: inferenceEscrowAbi, functionName: "scheduleFee", args: [Number(bps)] });
+      const percent = unitsOf(share, 0);
+      if (percent === null || percent > 100n || percent % 5n !== 0n)
+        return `"Operators’ share of it" is no percentage that is a multiple of 5.`;
+      const args = [Number(bps), Number(percent / 5n)] as const;
+      const data = encodeFunctionData({ abi: inferenceEscrowAbi, functionName: "scheduleFee", args });
       return { target: at("InferenceEscrow"), value: 0n, data };
     },
   },

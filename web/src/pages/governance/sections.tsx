@@ -1,6 +1,7 @@
 /** What the page of governance shows to everybody. */
 import type { ReactNode } from "react";
 import { toApiJobId } from "../../../../protocol/job-id.ts";
+import { sharePercent } from "../../../../protocol/pricing.ts";
 import type { ProposalState } from "../../../../protocol/proposal-states.ts";
 import { useNow } from "../../ui/clock.ts";
 import { Button } from "../../ui/controls.tsx";
@@ -209,6 +210,7 @@ function Rules({ governance: { rules } }: { governance: Governance }) {
         <Fact label="Must take part">{svcOf(rules.quorum)}</Fact>
         <Fact label="Timelock">{span(rules.wait)}</Fact>
         <Fact label="Protocol fee">{rules.fee / 100} %</Fact>
+        <Fact label="Operators’ share of the fee">{sharePercent(rules.share)} %</Fact>
         <Fact label="Deposits and locks">{rules.paused ? "paused" : "open"}</Fact>
         <Fact label="Guardian">
           <AddressLink address={rules.guardian} what="guardian" />

@@ -14,14 +14,14 @@ import { ofThousand } from "./thousand.ts";
 /** Nobody here knows what the chain's coin costs: the reader says so. The docs calculate with the same price. */
 const EXAMPLE_PRICE = "3000";
 const MOST_PRICE = 10_000_000;
-const MARGIN = "Margin at most";
+const MARGIN = "Margin";
 /** Of the chain's coin, wei. */
 const MICRO_COIN = 10n ** 12n;
 
 /** Units of the stablecoin to the cent, a cost rounded up. */
 const cents = (value: bigint): string => units((value < 0n ? value - 9_999n : value) / 10_000n, 2);
 
-/** What a thousand charged jobs bring the operator at most, and what their gas costs it. */
+/** What a thousand charged jobs earn the operator, and what their gas costs it. */
 export default function Margin({ operator }: { operator: Operator }) {
   const gas = useQuery(operatorGasQuery(String(operator.number)));
   return (
@@ -38,11 +38,12 @@ function Shown({ operator, gas }: { operator: Operator; gas: OperatorGas }) {
   const { value: price } = readCredits(text, { least: 0, most: MOST_PRICE });
   const sums = ofThousand(operator, gas, price ?? 0);
   if (sums === null) return <Empty title="No job of it was charged in 24 hours" />;
-  const { charged, fee, wei, margin } = sums;
+  const { charged, fee, earned, wei, margin } = sums;
   const lines = [
     ["Charged", charged],
     ["Paid to workers", fee - charged],
-    ["Protocol fee", fee],
+    ["To the treasury", earned - fee],
+    ["Earned", earned],
     [`Gas, ${units(wei / MICRO_COIN, 6, 0)} ${app.currency}`, -sums.gas],
     [MARGIN, margin],
   ] as const;
@@ -67,9 +68,8 @@ function Shown({ operator, gas }: { operator: Operator; gas: OperatorGas }) {
           hint={`Say what it costs: the chain does not know. Gas is the mean of the newest ${count(gas.jobs)} charged jobs.`}
         />
         <p className="hint">
-          The fee goes to the treasury. An operator gets it where governance decides so: it is the most that it can
-          earn. Jobs that ended without a charge ({count(operator.failed_24h)} in 24 hours) cost gas, too, and count as
-          much as charged ones.
+          Of the protocol’s fee an operator earns the part that governance decides, at most half. Jobs that ended
+          without a charge ({count(operator.failed_24h)} in 24 hours) cost gas, too, and count as much as charged ones.
         </p>
       </div>
     </div>
