@@ -9,7 +9,7 @@ import type { Directory } from "../chain/directory.ts";
 import { ApiError } from "../errors.ts";
 import { AUTHORIZATION_HEADER } from "../jobs/authorization.ts";
 import { insufficientCredits, tooManyBalances } from "../jobs/refusals.ts";
-import { clientOf, ownerOf } from "./request.ts";
+import { clientOf, onceAnswered, ownerOf } from "./request.ts";
 
 declare global {
   namespace Express {
@@ -175,17 +175,6 @@ async function receive(
     },
   };
   return read;
-}
-
-/** Calls back when a request has an answer, or its client has left. The answer itself can wait in its connection for minutes, behind earlier ones. */
-function onceAnswered(response: Response, callBack: () => void): void {
-  if (response.closed || response.writableEnded) return callBack();
-  const end = response.end.bind(response) as (...parts: unknown[]) => Response;
-  response.end = (...parts: unknown[]) => {
-    callBack();
-    return end(...parts);
-  };
-  response.on("close", callBack);
 }
 
 const sha256 = (bytes: Buffer) => createHash("sha256").update(bytes).digest();

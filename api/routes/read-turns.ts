@@ -1,7 +1,7 @@
 /** Reads of wallets' own lists, which are as long as a wallet makes them: a few at a time, so that nobody else's requests wait for them. */
 import type { RequestHandler } from "express";
 import { ApiError } from "../errors.ts";
-import { clientOf } from "./request.ts";
+import { clientOf, onceAnswered } from "./request.ts";
 
 /** Reads of one wallet at once, and those of it that may wait. */
 const OF_WALLET = 2;
@@ -86,7 +86,7 @@ export function inTurns(): RequestHandler {
       // Its client may have gone while it waited: then nothing is read for it.
       if (response.destroyed) return over();
       // The read is done when its answer is handed over, however slowly its client takes that.
-      response.once("prefinish", over).once("close", over);
+      onceAnswered(response, over);
       next();
     });
   };

@@ -70,6 +70,17 @@ export function setJobHeaders(response: Response, { id, on_chain, worker_address
   setServiceHeaders(response, { jobId: id, escrowTx, settlementTx, worker: worker_address });
 }
 
+/** Calls back when a request has an answer, or its client has left. The answer itself can wait in its connection for minutes, behind earlier ones. */
+export function onceAnswered(response: Response, callBack: () => void): void {
+  if (response.closed || response.writableEnded) return callBack();
+  const end = response.end.bind(response) as (...parts: unknown[]) => Response;
+  response.end = (...parts: unknown[]) => {
+    callBack();
+    return end(...parts);
+  };
+  response.on("close", callBack);
+}
+
 // ---------------------------------------------------------------- parameters
 
 /** `["messages", 2, "role"]` → `messages[2].role`. */

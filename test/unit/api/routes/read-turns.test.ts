@@ -110,3 +110,22 @@ it("those that take their answer slowly hold up nobody", async () => {
   expect((await next).status).toBe(200);
   for (const socket of sockets) socket.destroy();
 });
+
+it("those whose answer waits in its connection behind an earlier one hold up nobody", async () => {
+  const { running, get, url } = await openList();
+  const { hostname, port } = new URL(url);
+  const ask = (wallet: string) => `GET / HTTP/1.1\r\nhost: list\r\nwallet: ${wallet}\r\n\r\n`;
+  // The first one's answer does not come yet, so none of the connection leaves.
+  const sockets = ["0xa", "0xb", "0xc", "0xd"].map((wallet, nth) => {
+    const socket = connect({ host: hostname, port: Number(port) }).resume();
+    socket.write(ask(wallet) + ask(`0x${nth}`));
+    return socket;
+  });
+  await expect.poll(() => running.length).toBe(8);
+  for (const { wallet, answer } of running) if (/\d$/.test(wallet)) answer();
+  const next = Array.from({ length: 4 }, (_, nth) => get(`0xf${nth}`));
+  await expect.poll(() => running.length).toBe(12);
+  for (const { answer } of running.slice(8)) answer();
+  expect((await Promise.all(next)).map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+  for (const socket of sockets) socket.destroy();
+});
