@@ -152,10 +152,10 @@ export async function startGateway(
     desk: disputes.desk,
     webhooks,
     chat: {
-      jobs: jobs.context,
+      jobs: jobs.parts,
       directory: workers.directory,
       idempotency,
-      earlier: new EarlierAnswers(jobs.context),
+      earlier: new EarlierAnswers(jobs.parts),
       kept,
       reader: pool,
       docsUrl: config.DOCS_URL,

@@ -8,11 +8,11 @@ import { DisputeCloser } from "./closer.ts";
 import { DisputeDesk } from "./desk.ts";
 
 /** `start` takes up the requests that earlier processes left; call it when no transaction of an earlier process is open any more. */
-export function createDisputes({ config, pool, metrics }: Base, chain: Chain, { context, reader }: Jobs) {
+export function createDisputes({ config, pool, metrics }: Base, chain: Chain, { parts, reader }: Jobs) {
   const { rpc, contracts, signerLock } = chain;
   const requests = new DisputeStore(pool);
   const desk = new DisputeDesk({
-    jobs: context,
+    jobs: parts,
     rpc,
     disputes: requests,
     metrics,
@@ -23,7 +23,7 @@ export function createDisputes({ config, pool, metrics }: Base, chain: Chain, { 
     signer: signerLock,
   });
   const closer = new DisputeCloser({
-    jobs: context,
+    jobs: parts,
     rpc,
     index: pool,
     stablecoin: contracts.Stablecoin,

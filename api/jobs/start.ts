@@ -95,7 +95,7 @@ export function createJobs(
     },
     logger,
   });
-  const context = {
+  const parts = {
     account,
     operator,
     chainId,
@@ -123,7 +123,7 @@ export function createJobs(
     logger,
   };
   const recovery = new Recovery({
-    ...context,
+    ...parts,
     outputRetentionHours,
     rpc,
     registry: contracts.WorkerRegistry,
@@ -142,5 +142,5 @@ export function createJobs(
     await recovery.stop(timeoutMs);
     await tokens.stop();
   };
-  return { context, reader, queue, abandoned, start: () => recovery.start(), stop };
+  return { parts, reader, queue, abandoned, start: () => recovery.start(), stop };
 }
