@@ -150,10 +150,14 @@ describe("counting prompts", () => {
   ])("takes no longer than prose does, for two megabytes of %s", (_what, text) => {
     // The most that a prompt in English can be: it fills the largest window.
     const prose = "The quick brown fox jumps over the lazy dog, and 42 geese fly. ".repeat(9_000);
+    /** The least of three: a collection of garbage, or a core that others use, can fall into one. */
     const time = (work: () => void) => {
-      const before = process.threadCpuUsage();
-      work();
-      return process.threadCpuUsage(before).user;
+      const once = () => {
+        const before = process.threadCpuUsage();
+        work();
+        return process.threadCpuUsage(before).user;
+      };
+      return Math.min(once(), once(), once());
     };
     countTokens(prose);
     expect(time(() => countTokens(text))).toBeLessThan(5 * time(() => countTokens(prose)));
