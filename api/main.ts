@@ -68,16 +68,13 @@ async function main(): Promise<void> {
 
 function listen(gateway: Gateway): Promise<Server> {
   return new Promise((resolve, reject) => {
-    const app = createApp(gateway);
-    const server = createHttpServer(app, config.MAX_CONNECTIONS);
+    const server = createHttpServer(createApp(gateway), config.MAX_CONNECTIONS);
     // Behind a proxy all connections are the proxy's.
     if (config.TRUST_PROXY === 0) limitConnectionsEach(server, Math.ceil(config.MAX_CONNECTIONS * SHARE_OF_ONE));
     server.once("error", reject);
     server.listen(config.API_PORT, config.API_HOST, () => resolve(server));
     server.on("drop", () => logger.warn({ limit: config.MAX_CONNECTIONS }, "too many connections: one was closed"));
     answerMalformed(server, config.DOCS_URL, logger);
-    // A request with an unknown Expect header is answered all the same.
-    server.on("checkExpectation", app);
   });
 }
 

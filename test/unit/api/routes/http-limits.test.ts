@@ -42,6 +42,35 @@ describe("the HTTP server", () => {
   });
 
   it.each([
+    ["plain ones", ""],
+    ["those with an unknown Expect", "Expect: more\r\n"],
+  ])("closes a connection with many requests under way, %s, and hands out no more of them", async (_what, header) => {
+    let asked = 0;
+    const port = await listen(() => {
+      asked += 1;
+    });
+    const socket = connect(port, "127.0.0.1").on("error", () => {});
+    socket.write(`GET / HTTP/1.1\r\nHost: x\r\n${header}\r\n`.repeat(1_000));
+    await once(socket, "close");
+    expect(asked).toBe(16);
+  });
+
+  it("answers sixteen requests of a connection in their order, and as many again", async () => {
+    const port = await listen((request, response) => setTimeout(() => response.end(`${request.url};`), 10));
+    const socket = connect(port, "127.0.0.1").setEncoding("utf8");
+    let received = "";
+    socket.on("data", (text) => {
+      received += text;
+    });
+    const answered = () => [...received.matchAll(/\/(\d+);/g)].map(([, number]) => Number(number));
+    for (const first of [0, 16]) {
+      for (let n = first; n < first + 16; n++) socket.write(`GET /${n} HTTP/1.1\r\nHost: x\r\n\r\n`);
+      await expect.poll(answered).toEqual(Array.from({ length: first + 16 }, (_, n) => n));
+    }
+    socket.destroy();
+  });
+
+  it.each([
     ["headers that are late", "GET / HTTP/1.1\r\nHost: x\r\n"],
     ["a body that is late", "POST / HTTP/1.1\r\nHost: x\r\ncontent-length: 5\r\n\r\n"],
     ["what is no HTTP", "HELO\r\n\r\n"],
