@@ -80,6 +80,12 @@ export class Answer {
     this.#add("reasoning", text);
   }
 
+  /** Whoever reads it from now on gets its content alone. */
+  forgetReasoning(): void {
+    const content = this.#pieces.filter(({ kind }) => kind === "content");
+    this.#pieces.splice(0, this.#pieces.length, ...content);
+  }
+
   /** No more text will come. Returns the hash of all of it. */
   end(): Hex {
     this.#ended = true;

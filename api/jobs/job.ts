@@ -394,8 +394,9 @@ export class RunningJob {
     const { completed, acknowledgement, acknowledged } = answered;
     const { completion, signature, finish_reason } = completed;
     const { bytes, text, reasoning } = this.answer;
-    // A client that waits gets all of it; it is not kept for one that comes later.
+    // A client that waits gets all of it. It is not kept for one that comes later, who would not pay for it.
     const shown = this.#clients > 0 ? reasoning.length : this.#sentReasoning;
+    if (this.#clients === 0) this.answer.forgetReasoning();
     const shownReasoning = showReasoning ? shown : 0;
     await knowsTime(this.#parts, completion.completedAt);
     const verdict = judge(

@@ -4,6 +4,7 @@ import express from "express";
 import { pino } from "pino";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { KeptAnswers } from "../../../../api/jobs/kept-answers.ts";
+import { RunningJobs } from "../../../../api/jobs/running-jobs.ts";
 import { type ChatDependencies, completeChat } from "../../../../api/routes/chat.ts";
 import { errorHandler } from "../../../../api/routes/errors.ts";
 import { type CompletedEvent, type DispatchEvents, WorkerFailure } from "../../../../api/workers/worker-client.ts";
@@ -17,7 +18,7 @@ import {
   storedJob,
   submission,
 } from "../../../support/fake-gateway.ts";
-import { ask, chatParts, readerOf, signingWorker, spending } from "../../support/jobs.ts";
+import { ask, chatParts, readerOf, runJob, signingWorker, spending } from "../../support/jobs.ts";
 import { serve } from "../../support/serve.ts";
 
 const host = signingWorker();
@@ -28,6 +29,12 @@ const breaksOff: Worker = async () => {
   throw new WorkerFailure("unreachable", "gone", false);
 };
 const answersNothing: Worker = async ({ assignment: { jobId } }) => host.complete(jobId, "", { completedAt: now });
+
+const thinks: Worker = async ({ assignment: { jobId } }, events) => {
+  events.reasoning("thought ".repeat(100));
+  events.delta("The answer.");
+  return host.complete(jobId, "The answer.", { completedAt: now, reasoningTokens: 100 });
+};
 
 /** A gateway with one worker, and the jobs that a repetition may join there. */
 function gateway(worker: Worker, parts: Replaced = {}) {
@@ -117,3 +124,19 @@ it("a repetition that joins a job elsewhere is told of the settlement on its way
   expect([reply.status, reply.headers.get("idempotent-replayed")]).toEqual([200, "true"]);
   expect(reply.headers.get("x-service-settlement-tx")).toBe("0x5e771e");
 });
+
+it.each([false, true])(
+  "a repetition that joins an answered job gets no reasoning, which nobody pays for: stream %s",
+  async (stream) => {
+    const jobId = newJobId();
+    const { jobs } = gateway(thinks, { abandoned: { take: async () => jobId } });
+    const run = runJob(jobs, { jobId, showReasoning: true });
+    const { settling } = await run.completed;
+    expect(settling.countedTokens).toBe(4);
+    // Its settlement is not mined yet.
+    const runs = Object.assign(new RunningJobs(), { find: () => run });
+    const reply = await (await send(await serveChat(jobs, { runs }), stream)).text();
+    expect(reply).toContain("The answer.");
+    expect(reply).not.toContain("thought");
+  },
+);
