@@ -62,16 +62,18 @@ import {
 ///   Proven         finalize                                Settled        anyone             from provenAt + 3,600
 ///   Locked, Ack'd  fail                                    Failed         operator           any time
 ///   Locked, Ack'd  refund                                  Refunded       operator / anyone  from t = 120 / t = 150
-///   Settled        openDispute, disputeByKey               Disputed       wallet, operator   before settledAt + 90
-///   Proven         openDispute, disputeByKey               Disputed       wallet, operator   before provenAt + 3,600
+///   Settled        openDispute                             Disputed       wallet, operator   before settledAt + 90
+///   Proven         openDispute                             Disputed       wallet, operator   before provenAt + 3,600
+///   as above       disputeByKey, for the wallet            Disputed       anyone, key's sig  as above
 ///   Disputed       rule (worker or gateway at fault)       Refunded       panel              before openedAt + 86,400
 ///   Disputed       rule (rejected)                         as it was      panel              before openedAt + 86,400
 ///   Disputed       expire (from Settled / from Proven)     Settled/Ref'd  anyone             from openedAt + 86,400
 ///   Ack'd, Proven  proveEquivocation (or disputed from it) Refunded       anyone             t < 86,400
 ///   Settled        proveEquivocation (or disputed from it) as it was      anyone             t < 86,400
+///   Failed, Ref'd  proveEquivocation, if it had a worker   as it was      anyone             t < 86,400
 ///
-/// A dispute by the operator is ruled only after the job's own window, and 30 s after its opening, unless the wallet joins it. After an equivocation the
-/// wallet may dispute a settled job for 86,400 s more, once, also if an earlier dispute has ended.
+/// A dispute by the operator is ruled only after the job's own window, and 30 s after its opening, unless the wallet joins it.
+/// After an equivocation the wallet may dispute a settled job for 86,400 s more, once, also if an earlier dispute has ended.
 ///
 /// Invariants, after every transaction (test/contracts/solidity, docs/contracts/trust-model.md):
 ///   1. token.balanceOf(this) ≥ creditsOwed × 10,000 + unitsOwed; equal but for donations.
@@ -79,7 +81,7 @@ import {
 ///      operators + Σ parts of them that open disputes hold.
 ///   3. An account's escrowed credits are those of its open, proven or disputed-from-proven jobs and its bonds.
 ///   4. Only a wallet's own calls, locks by the operator it chose and bonds that its dispute key signed lower its free credits.
-///   5. A wallet with an authorization key loses at most maxCredits of each Authorization signed, once each.
+///   5. While a wallet has an authorization key, locks take at most maxCredits of each Authorization that the key signed, once each.
 ///   6. The treasury pays at most compensationCap a UTC day, a quarter of it for the jobs of one operator, beside the fees of jobs
 ///      that it gives back.
 ///   7. A job is charged at most once and at most what it locked.

@@ -11,9 +11,9 @@ import {Operator, Signature, Signer} from "./Types.sol";
 import {FeeTermsFields} from "./Words.sol";
 
 /// @title Accounts of operators, as the escrow's linked library
-/// @notice Who an operator is, who signs for it, its reserve, and what it earns. The escrow calls these functions by delegatecall: they run on
-///         its storage, under its address and behind its reentrancy guard. The link is fixed in the escrow's bytecode. Called
-///         directly, the library reverts.
+/// @notice Who an operator is, who signs for it, its reserve, what it earns, and the fee. The escrow calls these functions by
+///         delegatecall: they run on its storage and under its address, those that move tokens behind its reentrancy guard. The
+///         link is fixed in the escrow's bytecode. Called directly, the library reverts.
 /// @dev Rights of governance and guardian are checked by the escrow, those of an operator's admin here. What a reserve pays in
 ///      disputes, and when they take earnings back, stands in DisputeLogic.
 library OperatorLogic {

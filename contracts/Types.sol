@@ -66,7 +66,7 @@ struct Account {
 
 /// @notice Runs gateways. Governance admits it, wallets choose it, its admin names its signers.
 struct Operator {
-    address admin; // names signers and receives the reserve; may be a contract
+    address admin; // names signers, withdraws the reserve and what the operator earned; may be a contract
     uint40 reserve; // credits that pay for its faults and back its disputes
     uint40 held; // credits of the reserve that are bonds of open disputes
     uint40 leaving; // credits of the announced withdrawal
@@ -152,5 +152,5 @@ struct Windows {
     uint32 dispute; // 60: the client's time to dispute a settled job (the chain adds `inclusion`)
     uint32 arbitration; // 86,400: a dispute must be ruled before openedAt + this
     uint32 equivocation; // 86,400: two Completions for a job are punishable before lockedAt + this
-    uint32 notice; // 86,400: a change of the protocol fee takes effect no sooner than this
+    uint32 notice; // 86,400: a change of the protocol fee, or of operators' share of it, takes effect no sooner than this
 }
