@@ -1,14 +1,15 @@
-/** The escrow hands calls about disputes over to DisputeLogic as they came: what the ABI forbids is still refused. */
+/** The escrow hands calls over to DisputeLogic and OperatorLogic as they came: what the ABI forbids is still refused. */
 import { expect } from "chai";
 import { concat, type Hex, size, slice } from "viem";
-import { items } from "../support/batch.ts";
-import { ethers, mineAt } from "../support/chain.ts";
-import { DISPUTE_KEY, disputeRequestOf, nameDisputeKey } from "../support/dispute-keys.ts";
-import { ARBITRATION, disputedJob, OTHER_HASH, settledJob } from "../support/disputes.ts";
-import { freshWorld } from "../support/fresh.ts";
-import { signedCompletion } from "../support/jobs.ts";
-import { signDisputeRequest } from "../support/sign.ts";
-import type { World } from "../support/world.ts";
+import { items } from "./support/batch.ts";
+import { ethers, mineAt, now } from "./support/chain.ts";
+import { DISPUTE_KEY, disputeRequestOf, nameDisputeKey } from "./support/dispute-keys.ts";
+import { ARBITRATION, disputedJob, OTHER_HASH, settledJob } from "./support/disputes.ts";
+import { dayOf, LONGEST_RISK, vestsAt, withShare } from "./support/earnings.ts";
+import { freshWorld } from "./support/fresh.ts";
+import { signedCompletion } from "./support/jobs.ts";
+import { signDisputeRequest } from "./support/sign.ts";
+import { OPERATOR, provide, type World } from "./support/world.ts";
 
 type Call = { from: string; data: Hex };
 
@@ -64,6 +65,89 @@ const calls: [string, (world: World) => Promise<Call>, [word: number, byte: numb
       return { from: world.stranger.address, data: items(world).expire(job) as Hex };
     },
     [[0, 31]],
+  ],
+  [
+    "stopOperator",
+    async ({ escrow, owner }) => ({
+      from: owner.address,
+      data: escrow.interface.encodeFunctionData("stopOperator", [OPERATOR, true]) as Hex,
+    }),
+    [
+      [0, 0],
+      [1, 0],
+    ],
+  ],
+  [
+    "setOperatorAdmin",
+    async ({ escrow, operatorAdmin, stranger }) => ({
+      from: operatorAdmin.address,
+      data: escrow.interface.encodeFunctionData("setOperatorAdmin", [OPERATOR, stranger.address]) as Hex,
+    }),
+    [
+      [0, 0],
+      [1, 0],
+    ],
+  ],
+  [
+    "fundReserve",
+    async (world) => {
+      await provide(world, world.stranger, 10_000n);
+      const data = world.escrow.interface.encodeFunctionData("fundReserve", [OPERATOR, 1]) as Hex;
+      return { from: world.stranger.address, data };
+    },
+    [
+      [0, 0],
+      [1, 0],
+    ],
+  ],
+  [
+    "announceReserveWithdrawal",
+    async ({ escrow, operatorAdmin }) => ({
+      from: operatorAdmin.address,
+      data: escrow.interface.encodeFunctionData("announceReserveWithdrawal", [OPERATOR, 1]) as Hex,
+    }),
+    [
+      [0, 0],
+      [1, 0],
+    ],
+  ],
+  [
+    "withdrawReserve",
+    async ({ escrow, operatorAdmin }) => {
+      await escrow.connect(operatorAdmin).announceReserveWithdrawal(OPERATOR, 1);
+      await mineAt((await now()) + LONGEST_RISK);
+      const args = [OPERATOR, operatorAdmin.address] as const;
+      return { from: operatorAdmin.address, data: escrow.interface.encodeFunctionData("withdrawReserve", args) as Hex };
+    },
+    [
+      [0, 0],
+      [1, 0],
+    ],
+  ],
+  [
+    "withdrawEarnings",
+    async (world) => {
+      const { escrow, operatorAdmin } = await withShare(Promise.resolve(world));
+      const job = await settledJob(world);
+      await mineAt(vestsAt(job));
+      const args = [OPERATOR, dayOf(job), dayOf(job), operatorAdmin.address] as const;
+      return {
+        from: operatorAdmin.address,
+        data: escrow.interface.encodeFunctionData("withdrawEarnings", args) as Hex,
+      };
+    },
+    [0, 1, 2, 3].map((word): [number, number] => [word, 0]),
+  ],
+  [
+    "scheduleFee",
+    async ({ escrow, owner }) => ({
+      from: owner.address,
+      data: escrow.interface.encodeFunctionData("scheduleFee", [1_000, 10]) as Hex,
+    }),
+    [
+      [0, 0],
+      [1, 0],
+    ],
   ],
 ];
 

@@ -1,7 +1,7 @@
 /** A token that refuses, cheats or calls back: settlements and rulings stand, only what arrives counts, and the books balance. */
 import { expect } from "chai";
 import { books, moved } from "./support/books.ts";
-import { ethers, nextBlockAt } from "./support/chain.ts";
+import { actingAs, ethers, nextBlockAt } from "./support/chain.ts";
 import {
   CHARGE_UNITS,
   disputedJob,
@@ -16,11 +16,12 @@ import {
   settledJob,
   WORKER_UNITS,
 } from "./support/disputes.ts";
+import { dayOf, PART_UNITS, sendWithdrawal, vestsAt, withShare } from "./support/earnings.ts";
 import { expectRevert, expectTokens } from "./support/expect.ts";
 import { freshHostileWorld, freshHostileWorldWithoutReserve, rich } from "./support/fresh.ts";
 import { Behaviour, intrusions, REFUSALS } from "./support/hostile.ts";
 import { acknowledgedJob, lockJob, provenJob, sendComplete, sendFinalize } from "./support/jobs.ts";
-import { CLIENT_CREDITS } from "./support/world.ts";
+import { CLIENT_CREDITS, OPERATOR } from "./support/world.ts";
 
 // Settlements with a token that turned hostile after the deposits: every door is shut while it pays, and the books still balance.
 
@@ -277,6 +278,62 @@ describe("A token that calls back during a compensation", () => {
     expect(await hostile.hookSucceeded()).to.equal(true);
     const { free, escrowed } = await escrow.accountOf(client.address);
     expect([free, escrowed]).to.deep.equal([BigInt(CLIENT_CREDITS), 0n]);
+    await books(world);
+  });
+});
+
+describe("A token that calls back while an operator's part of a fee moves", () => {
+  it("to the treasury finds every door that moves money closed, and each is paid once", async () => {
+    const world = await withShare(freshHostileWorld());
+    const { escrow, hostile, client } = world;
+    const target = await escrow.getAddress();
+    const shut = escrow.interface.encodeErrorResult("ReentrancyGuardReentrantCall", []);
+    for (const [name, data] of await intrusions(world)) {
+      const job = await disputedJob(world, { by: client });
+      const before = await books(world);
+      await hostile.setHook(target, data);
+      // The part is what is transferred: the reserve pays the client in credits.
+      await sendRuling(world, job, Ruling.GatewayAtFault);
+      expect(await hostile.hookResult(), name).to.equal(shut);
+      expect(moved(before, await books(world)), name).to.deep.equal({
+        free: 120n,
+        escrowed: -60n,
+        treasury: PART_UNITS,
+        escrow: -PART_UNITS,
+        unitsOwed: -PART_UNITS,
+      });
+    }
+  });
+
+  it("can end another job of the same wallet meanwhile, and both amounts arrive", async () => {
+    const world = await withShare(freshHostileWorld());
+    const { escrow, hostile, client } = world;
+    const waiting = await lockJob(world);
+    const job = await disputedJob(world);
+    await nextBlockAt(waiting.lockedAt + 150);
+    await sendVote(world, job, Ruling.GatewayAtFault);
+    await hostile.setHook(escrow, escrow.interface.encodeFunctionData("refund", [waiting.id]));
+    await sendVote(world, job, Ruling.GatewayAtFault, world.arbiters[1]);
+    expect(await hostile.hookSucceeded()).to.equal(true);
+    const { free, escrowed } = await escrow.accountOf(client.address);
+    expect([free, escrowed]).to.deep.equal([BigInt(CLIENT_CREDITS), 0n]);
+    await books(world);
+  });
+
+  it("to the operator's admin cannot have it paid twice", async () => {
+    const world = await withShare(freshHostileWorld());
+    const { escrow, hostile, operatorAdmin } = world;
+    const job = await settledJob(world);
+    const days = [dayOf(job), dayOf(job)] as const;
+    await nextBlockAt(vestsAt(job));
+    // The token itself is the admin, so that only the guard stands in its way.
+    await escrow.connect(operatorAdmin).setOperatorAdmin(OPERATOR, hostile);
+    const args = [OPERATOR, ...days, operatorAdmin.address] as const;
+    await hostile.setHook(escrow, escrow.interface.encodeFunctionData("withdrawEarnings", args));
+    const withdrawing = sendWithdrawal(world, days, { by: await actingAs(hostile), receiver: operatorAdmin.address });
+    await expectTokens(withdrawing, hostile, operatorAdmin, PART_UNITS);
+    const shut = escrow.interface.encodeErrorResult("ReentrancyGuardReentrantCall", []);
+    expect(await hostile.hookResult()).to.equal(shut);
     await books(world);
   });
 });

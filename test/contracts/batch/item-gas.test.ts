@@ -4,6 +4,7 @@ import { AUTHORIZATION_KEY, authorizationOf, requireAuthorization } from "../sup
 import { executeBatch, items } from "../support/batch.ts";
 import { mineAt } from "../support/chain.ts";
 import { disputedJob, disputedProvenJob, Ruling, sendRuling, settledJob } from "../support/disputes.ts";
+import { withShare } from "../support/earnings.ts";
 import { freshHostileWorldWithoutReserve, rich } from "../support/fresh.ts";
 import { Behaviour, type HostileWorld } from "../support/hostile.ts";
 import { acknowledgedJob, lockJob, provenJob } from "../support/jobs.ts";
@@ -86,8 +87,8 @@ const kinds: Record<string, (world: HostileWorld) => Promise<string>> = {
 describe("ITEM_GAS", () => {
   for (const [kind, prepare] of Object.entries(kinds)) {
     it(`is enough for ${kind}`, async () => {
-      // Without a reserve, so that the treasury has something to pay.
-      const world = await rich(freshHostileWorldWithoutReserve());
+      // Without a reserve, so that the treasury has something to pay; with a share of the fee, which is written and moved, too.
+      const world = await withShare(rich(freshHostileWorldWithoutReserve()));
       if (kind.includes("by the operator, proven")) await fundReserve(world, 60);
       const item = await prepare(world);
       const floor = await world.escrow.ITEM_GAS();

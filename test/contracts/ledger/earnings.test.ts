@@ -29,7 +29,7 @@ import {
 import { eventsOf, expectRevert, expectTokens } from "../support/expect.ts";
 import { freshHostileWorld, freshWorld, freshWorldWithoutReserve, rich } from "../support/fresh.ts";
 import { Behaviour, REFUSALS } from "../support/hostile.ts";
-import { type Job, lockJob, provenJob, sendComplete, sendFinalize } from "../support/jobs.ts";
+import { acknowledgedJob, type Job, lockJob, provenJob, sendComplete, sendFinalize } from "../support/jobs.ts";
 import { buyCredits, CLIENT_CREDITS, OPERATOR, OTHER_OPERATOR, RESERVE_CREDITS, type World } from "../support/world.ts";
 
 const earning = () => withShare(rich(freshWorld()));
@@ -197,6 +197,9 @@ describe("withdrawEarnings", () => {
     expect(await earned(world, job)).to.equal(PART_UNITS);
     await expectTokens(sendWithdrawal(world, [day, day]), world.token, world.operatorAdmin, PART_UNITS);
     await books(world);
+    // Nobody can have its fee returned any more.
+    await expectRevert(sendDispute(world, job, { by: world.client }), "Job_TooLate");
+    await expectRevert(sendEquivocation(world, job), "Job_TooLate");
   });
 
   it("takes all days of a range, and needs all of them to have vested", async () => {
@@ -252,6 +255,22 @@ describe("withdrawEarnings", () => {
     await escrow.connect(guardian).setPaused(true);
     await expectTokens(sendWithdrawal(world, [day, day]), world.token, world.operatorAdmin, PART_UNITS);
     expect((await escrow.operatorOf(OPERATOR)).reserve).to.equal(RESERVE_CREDITS);
+  });
+
+  it("is counted among the events of the operator, as each change of its earnings is", async () => {
+    const world = await earning();
+    const { escrow } = world;
+    const [job, other] = [await settledJob(world), await settledJob(world)];
+    const { sequence } = await escrow.operatorOf(OPERATOR);
+    const numbers: bigint[] = [];
+    const read = async (sent: Parameters<typeof eventsOf>[0], name: string) =>
+      numbers.push(...(await eventsOf(sent, escrow, name)).map(({ args }) => args.sequence as bigint));
+    await read(sendEquivocation(world, other), "EarningsChanged");
+    await read(sendDispute(world, job), "EarningsChanged");
+    await read(sendRuling(world, job, Ruling.Rejected), "EarningsChanged");
+    await nextBlockAt(vestsAt(job));
+    await read(sendWithdrawal(world, [dayOf(job), dayOf(job)]), "EarningsWithdrawn");
+    expect(numbers).to.deep.equal([1n, 2n, 3n, 4n].map((i) => sequence + i));
   });
 
   it("refuses receivers that would lose the tokens", async () => {
@@ -333,6 +352,14 @@ describe("A dispute of a settled job", () => {
     await books(world);
   });
 
+  it("of which the operator has no part says nothing of earnings", async () => {
+    const world = await freshWorld();
+    const job = await settledJob(world);
+    expect(await told(world, sendDispute(world, job))).to.deep.equal([]);
+    expect(await told(world, sendRuling(world, job, Ruling.Rejected))).to.deep.equal([]);
+    expect(await told(world, sendEquivocation(world, job))).to.deep.equal([]);
+  });
+
   it("that nobody ended until the day had vested leaves nothing to withdraw", async () => {
     const world = await earning();
     const job = await disputedJob(world);
@@ -411,6 +438,29 @@ describe("Two signed answers", () => {
     expect(await told(world, ruling)).to.deep.equal([]);
     expect(moved(before, await books(world))).to.deep.equal({});
     expect(await earned(world, job)).to.equal(0);
+  });
+
+  it("take the part once also while the treasury owes the whole fee", async () => {
+    const world = await withShare(freshHostileWorld());
+    const { escrow, hostile } = world;
+    const [job, other] = [await settledJob(world), await settledJob(world)];
+    await hostile.setBehaviour(escrow, Behaviour.Revert);
+    await sendEquivocation(world, job);
+    expect(await escrow.compensationOf(job.id)).to.deep.equal([FEE_UNITS, 0n, false]);
+    expect(await told(world, sendDispute(world, job, { by: world.client }))).to.deep.equal([]);
+    expect(await told(world, sendRuling(world, job, Ruling.Rejected))).to.deep.equal([]);
+    expect(await earned(world, other)).to.equal(PART_UNITS);
+    await books(world);
+  });
+
+  it("of a job that ended without a charge take nothing from what others earned", async () => {
+    const world = await earning();
+    const { escrow, gateway } = world;
+    const [failed, other] = [await acknowledgedJob(world), await settledJob(world)];
+    await escrow.connect(gateway).fail(failed.id, 0);
+    expect(await told(world, sendEquivocation(world, failed))).to.deep.equal([]);
+    expect(await earned(world, other)).to.equal(PART_UNITS);
+    await books(world);
   });
 
   it("during a dispute give the treasury what that holds, and a rejection gives nothing back", async () => {
