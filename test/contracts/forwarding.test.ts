@@ -117,7 +117,10 @@ const calls: [string, (world: World) => Promise<Call>, [word: number, byte: numb
       await escrow.connect(operatorAdmin).announceReserveWithdrawal(OPERATOR, 1);
       await mineAt((await now()) + LONGEST_RISK);
       const args = [OPERATOR, operatorAdmin.address] as const;
-      return { from: operatorAdmin.address, data: escrow.interface.encodeFunctionData("withdrawReserve", args) as Hex };
+      return {
+        from: operatorAdmin.address,
+        data: escrow.interface.encodeFunctionData("withdrawReserve", [...args]) as Hex,
+      };
     },
     [
       [0, 0],
@@ -133,7 +136,7 @@ const calls: [string, (world: World) => Promise<Call>, [word: number, byte: numb
       const args = [OPERATOR, dayOf(job), dayOf(job), operatorAdmin.address] as const;
       return {
         from: operatorAdmin.address,
-        data: escrow.interface.encodeFunctionData("withdrawEarnings", args) as Hex,
+        data: escrow.interface.encodeFunctionData("withdrawEarnings", [...args]) as Hex,
       };
     },
     [0, 1, 2, 3].map((word): [number, number] => [word, 0]),

@@ -329,7 +329,7 @@ describe("A token that calls back while an operator's part of a fee moves", () =
     // The token itself is the admin, so that only the guard stands in its way.
     await escrow.connect(operatorAdmin).setOperatorAdmin(OPERATOR, hostile);
     const args = [OPERATOR, ...days, operatorAdmin.address] as const;
-    await hostile.setHook(escrow, escrow.interface.encodeFunctionData("withdrawEarnings", args));
+    await hostile.setHook(escrow, escrow.interface.encodeFunctionData("withdrawEarnings", [...args]));
     const withdrawing = sendWithdrawal(world, days, { by: await actingAs(hostile), receiver: operatorAdmin.address });
     await expectTokens(withdrawing, hostile, operatorAdmin, PART_UNITS);
     const shut = escrow.interface.encodeErrorResult("ReentrancyGuardReentrantCall", []);
