@@ -1,4 +1,4 @@
-import type { Server } from "node:http";
+import type { RequestListener, Server } from "node:http";
 import type { Socket } from "node:net";
 import { ipKeyGenerator } from "express-rate-limit";
 
@@ -26,4 +26,28 @@ export function limitConnectionsEach(server: Server, most: number): void {
       else open.delete(from);
     });
   });
+}
+
+/** Requests of one connection whose answers are still to come. Hardly any client sends its next request before it has the answer to the last one. */
+const UNDER_WAY = 16;
+
+/**
+ * Closes connections that have more requests under way. A few kilobytes hold thousands of requests, which Node hands out at once: nobody else would
+ * be served meanwhile, and each of them takes memory until those before it are answered.
+ */
+export function boundUnderWay(app: RequestListener): RequestListener {
+  const underWay = new WeakMap<Socket, number>();
+  const change = (socket: Socket, by: 1 | -1): number => {
+    const count = (underWay.get(socket) ?? 0) + by;
+    underWay.set(socket, count);
+    return count;
+  };
+  return (request, response) => {
+    const { socket } = request;
+    // What has come of a connection that was closed is handed out all the same.
+    if (socket.destroyed) return;
+    response.once("close", () => change(socket, -1));
+    if (change(socket, 1) > UNDER_WAY) socket.destroy();
+    else app(request, response);
+  };
 }

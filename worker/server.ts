@@ -16,7 +16,7 @@ import {
   trialRequestSchema,
 } from "../protocol/dispatch.ts";
 import { toApiJobId } from "../protocol/job-id.ts";
-import { limitConnectionsEach } from "../shared/connections.ts";
+import { boundUnderWay, limitConnectionsEach } from "../shared/connections.ts";
 import { DISPATCH_VALUES, firstBad, jsonShapeFault } from "../shared/json-shape.ts";
 import { BodyBudget, BodyRefused, readRequestBody } from "../shared/request-body.ts";
 import { continueTrace, endAfter } from "../shared/tracing.ts";
@@ -118,7 +118,7 @@ const SILENT_MS = 120_000;
 /** Listens at the configured address. Rejects with a ConfigError if the port is in use. */
 export function listen(app: Express, { port, host }: Pick<Config, "port" | "host">): Promise<Server> {
   return new Promise((resolve, reject) => {
-    const server = createHttpServer(LIMITS, app);
+    const server = createHttpServer(LIMITS, boundUnderWay(app));
     server.maxConnections = MOST_CONNECTIONS;
     limitConnectionsEach(server, MOST_CONNECTIONS_EACH);
     server.timeout = SILENT_MS;

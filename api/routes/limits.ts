@@ -1,8 +1,8 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { createServer, type RequestListener, type Server } from "node:http";
-import type { Socket } from "node:net";
 import type { RequestHandler } from "express";
 import { rateLimit } from "express-rate-limit";
+import { boundUnderWay } from "../../shared/connections.ts";
 import { ApiError } from "../errors.ts";
 import { HEADERS } from "./openapi/headers.ts";
 import { addressOf } from "./request.ts";
@@ -42,30 +42,6 @@ const TIMES_MS = { headers: 20_000, request: 60_000, check: 5_000 };
 const KEEP_ALIVE_MS = 75_000;
 /** Longer than any answer is silent (a plain one comes after at most 172 s): who reads nothing for so long has gone. */
 const SILENT_MS = 300_000;
-/** Requests of one connection whose answers are still to come. Hardly any client sends its next request before it has the answer to the last one. */
-const UNDER_WAY = 16;
-
-/**
- * Closes connections that have more requests under way. A few kilobytes hold thousands of requests, which Node hands out at once: nobody else would
- * be served meanwhile, and each of them takes memory until those before it are answered.
- */
-function boundUnderWay(app: RequestListener): RequestListener {
-  const underWay = new WeakMap<Socket, number>();
-  const change = (socket: Socket, by: 1 | -1): number => {
-    const count = (underWay.get(socket) ?? 0) + by;
-    underWay.set(socket, count);
-    return count;
-  };
-  return (request, response) => {
-    const { socket } = request;
-    // What has come of a connection that was closed is handed out all the same.
-    if (socket.destroyed) return;
-    response.once("close", () => change(socket, -1));
-    if (change(socket, 1) > UNDER_WAY) socket.destroy();
-    else app(request, response);
-  };
-}
-
 /**
  * The HTTP server with its limits against clients that are slow on purpose: headers and bodies that trickle in, answers that nobody
  * reads, connections that do nothing; and against those that ask a thousand things at once.

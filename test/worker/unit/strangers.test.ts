@@ -1,10 +1,10 @@
-/** What strangers who find a worker's port leave in its log. */
+/** What strangers who find a worker's port leave in its log, and what they cannot take up. */
 import { once } from "node:events";
 import { createServer as createHttpServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, connect } from "node:net";
 import { pino } from "pino";
 import { afterEach, beforeEach, expect, it, onTestFinished, vi } from "vitest";
-import { createServer } from "../../../worker/server.ts";
+import { createServer, listen as listenAt } from "../../../worker/server.ts";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["performance"] }));
 afterEach(() => void vi.useRealTimers());
@@ -35,4 +35,14 @@ it("a worker that stops logs no more of them", async () => {
   const { ask, lines } = await listen(true);
   for (let n = 0; n < 20; n++) expect(await ask("/jobs")).toBe(503);
   expect(lines).toMatchObject([{ code: "draining", msg: "refused" }]);
+});
+
+it("a connection with a thousand requests under way is closed", async () => {
+  const served = vi.fn();
+  const server = await listenAt(served as never, { port: 0, host: "127.0.0.1" });
+  onTestFinished(() => void server.close());
+  const socket = connect((server.address() as AddressInfo).port, "127.0.0.1").on("error", () => {});
+  socket.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n".repeat(1_000));
+  await once(socket, "close");
+  expect(served.mock.calls.length).toBeLessThan(20);
 });
