@@ -148,7 +148,7 @@ export function describeEvent({ contract, name, args }: AnyEvent): DescribedEven
       const argument = input.name ?? "";
       const value = values[argument];
       const unit = argumentUnit(contract, input.type, argument) ?? "text";
-      return { name: argument, value, unit, text: textOf(value, argument, unit) };
+      return { name: argument, value, unit, text: argumentText(value, argument, unit) };
     }),
   };
 }
@@ -164,12 +164,13 @@ export function argumentUnit(contract: ContractName, type: string, name: string)
   if (type === "uint256" && name in PACKED) return "packed word";
   if (type === "bool") return "yes or no";
   if (type === "string" || type.startsWith("bytes") || type.startsWith("tuple") || type === "uint16[]") return "text";
-  if (type.startsWith("uint8") && name in WORDS) return "word";
+  if (type.startsWith("uint") && name in WORDS) return "word";
   if (name === "value") return contract === "serviceToken" ? "SVC base units" : "stablecoin units";
   return unitByName.get(name) ?? null;
 }
 
-function textOf(value: unknown, name: string, unit: Unit): string {
+/** An argument in words, for the command line. */
+export function argumentText(value: unknown, name: string, unit: Unit): string {
   if (unit === "word") return WORDS[name]?.(Number(value)) ?? String(value);
   if (unit === "packed word") return packedText(PACKED[name]?.(value as bigint) ?? {});
   if (unit === "yes or no") return value === true ? "yes" : "no";

@@ -26,7 +26,7 @@ import {
 import { toApiJobId } from "../../../protocol/job-id.ts";
 import { type FeeTerms, payouts } from "../../../protocol/pricing.ts";
 import { decodeJobWord } from "../../../protocol/words.ts";
-import { argumentUnit, type Field } from "../../../verify/describe.ts";
+import { argumentText, argumentUnit, type Field } from "../../../verify/describe.ts";
 import {
   type AnyEvent,
   type AuditAddresses,
@@ -231,8 +231,8 @@ function fieldsOf({ name: declared = "", type, ...rest }: AbiParameter, value: u
     return rest.components.flatMap((part) => fieldsOf(part, parts[part.name ?? ""], contract));
   }
   const unit = unitOf(contract, type, name) ?? "text";
-  const isShare = unit === "hundredths of a percent";
-  const text = isShare ? `${Number(value) / 100} %` : textOf(value);
+  const isNumber = unit === "hundredths of a percent" || unit === "word";
+  const text = isNumber ? argumentText(value, name, unit) : textOf(value);
   return [{ name, value, unit: unit === "packed word" ? "text" : unit, text }];
 }
 

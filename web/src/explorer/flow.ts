@@ -53,10 +53,11 @@ function feeArrow(
   const known = settled.every(({ args }) => feeOf.has(args.jobId));
   const share = shares.reduce((sum, one) => sum + one, 0n);
   if (known && share < transferred) {
-    const why = `protocol fee, within one transfer of ${units(transferred, 6)} USDG for all jobs of the transaction`;
+    const why = `treasury's share of the fee, within one transfer of ${units(transferred, 6)} USDG for all jobs of the transaction`;
     return { amount: share, weight: share, why };
   }
-  const why = settled.length === 1 ? "protocol fee" : `protocol fee of ${settled.length} jobs`;
+  const why =
+    settled.length === 1 ? "treasury's share of the fee" : `treasury's share of the fee of ${settled.length} jobs`;
   return { amount: transferred, weight: transferred, why };
 }
 

@@ -1,6 +1,6 @@
 /** Events as pages show them. Pure, and without the ABIs of calls and governance. */
 import { decodeAccountWord, decodeJobWord, decodeUsageWord } from "../../../protocol/words.ts";
-import { argumentUnit, describeEvent, type Field } from "../../../verify/describe.ts";
+import { argumentText, argumentUnit, describeEvent, type Field } from "../../../verify/describe.ts";
 import type { AnyEvent } from "../../../verify/events.ts";
 
 /** An event's title, and its arguments with packed words taken apart. */
@@ -33,5 +33,5 @@ function unpacked(field: Field): Field[] {
 /** A field of the escrow that no event has by itself. */
 export function fieldOf(name: string, type: string, value: number | bigint): Field {
   const unit = argumentUnit("escrow", type, name) ?? "text";
-  return { name, value, unit, text: unit === "hundredths of a percent" ? `${Number(value) / 100} %` : String(value) };
+  return { name, value, unit, text: argumentText(value, name, unit) };
 }

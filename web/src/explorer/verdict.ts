@@ -181,9 +181,10 @@ const answeredAt = ({ settled, proven }: Facts["story"]): number =>
 
 /** Who has which part of the charge. */
 function splitOf({ fee_bps: fee, operator_share: share }: JobAudit): string {
-  const operator = (fee * share) / 2_000;
-  const rest = `${fee / 100 - operator} % to the treasury`;
-  return `${100 - fee / 100} % to the worker, ${share === 0 ? rest : `${operator} % to the operator, ${rest}`}`;
+  // Each is divided once: what is left of a difference of two quotients is no short number.
+  const rest = `${(fee * (20 - share)) / 2_000} % to the treasury`;
+  const operator = share === 0 ? "" : `${(fee * share) / 2_000} % to the operator, `;
+  return `${(10_000 - fee) / 100} % to the worker, ${operator}${rest}`;
 }
 
 /** `max(40, ⌈900 × 20 ÷ 1,000⌉)`. */

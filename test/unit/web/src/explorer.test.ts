@@ -62,9 +62,10 @@ function log(index: number, address: Address, abi: Abi, eventName: string, args:
 
 const transfer = (index: number, to: Address, value: bigint) =>
   log(index, STABLECOIN, erc20Abi, "Transfer", { from: ESCROW, to, value });
-/** A job of model 5 for operator 3, at 8 and 4 credits and a fee of 10 %; its account has 900 free credits. */
-const locked = (index: number, jobId: Hex) => {
-  const job = (3n << 232n) | (1_000n << 144n) | (5n << 128n) | (4n << 112n) | (8n << 96n) | (16n << 64n);
+/** A job of model 5 for operator 3, at 8 and 4 credits and a fee of 10 %; its account has 900 free credits. `share`: the operator's, twentieths. */
+const locked = (index: number, jobId: Hex, share = 0n) => {
+  const job =
+    (3n << 232n) | (share << 156n) | (1_000n << 144n) | (5n << 128n) | (4n << 112n) | (8n << 96n) | (16n << 64n);
   return log(index, ESCROW, inferenceEscrowAbi, "JobLocked", {
     jobId,
     wallet: WALLET,
@@ -216,7 +217,7 @@ describe("a batch of two settlements", () => {
     expect(tokens(arrowsOf(events, CONTRACTS))).toEqual([
       ["Worker", 108_000n, "paid for the job"],
       ["Worker", 108_000n, "paid for the job"],
-      ["Treasury", 24_000n, "protocol fee of 2 jobs"],
+      ["Treasury", 24_000n, "treasury's share of the fee of 2 jobs"],
     ]);
   });
 
@@ -228,7 +229,11 @@ describe("a batch of two settlements", () => {
     const arrows = arrowsOf(events, CONTRACTS);
     expect(tokens(arrows)).toEqual([
       ["Worker", 108_000n, "paid for the job"],
-      ["Treasury", 12_000n, "protocol fee, within one transfer of 0.024 USDG for all jobs of the transaction"],
+      [
+        "Treasury",
+        12_000n,
+        "treasury's share of the fee, within one transfer of 0.024 USDG for all jobs of the transaction",
+      ],
     ]);
     expect(arrows.filter(({ unit }) => unit === "credits").map(({ amount, why }) => [amount, why])).toEqual([
       [16n, "locked for the job"],
@@ -252,6 +257,24 @@ describe("a batch of two settlements", () => {
       treasuryUnits: 12_000n,
       returned: 4,
     });
+  });
+});
+
+describe("a fee of which the operator has a part", () => {
+  it("is said in per cent where a job locks it, and its parts where the job is settled", () => {
+    const lock = transaction("01", 1, [locked(0, jobs[0], 10n)]);
+    const decoded = decodeTransactions([lock, transaction("02", 2, [settled(0, jobs[0])])], CONTRACTS);
+    const [locks, settlement] = decoded.map(({ events }) => events[0]?.fields ?? []);
+    expect(locks?.find(({ name }) => name === "operatorShare")?.text).toBe("50 % of the fee");
+    expect(settlement).toContainEqual(expect.objectContaining({ name: "operatorUnits", value: 6_000n }));
+  });
+
+  it("is said in per cent in the call that announces it", () => {
+    const data = encodeFunctionData({ abi: inferenceEscrowAbi, functionName: "scheduleFee", args: [1_010, 7] });
+    expect(decodeCallOf("InferenceEscrow", data)?.fields.map(({ text }) => text)).toEqual([
+      "10.1 %",
+      "35 % of the fee",
+    ]);
   });
 });
 
@@ -315,6 +338,11 @@ describe("the verdict on a job", () => {
     expect(lines.find(({ title }) => title === "Times")?.says).toBe(
       "Locked before the work, answered after 10 s, settled after 15 s",
     );
+  });
+
+  it("says the operator's part of the fee, in numbers without a tail", () => {
+    const split = verdict([locks, settlements], { fee_bps: 1_010, operator_share: 7 }).headline.split("; ")[1];
+    expect(split).toBe("89.9 % to the worker, 3.535 % to the operator, 6.565 % to the treasury.");
   });
 
   it("calls no charge correct on which arbiters still rule", () => {
