@@ -2,7 +2,7 @@
 import { Link } from "react-router";
 import type { HistoryEvent, ListedJob, ListedTransaction } from "../../contract.ts";
 import { app } from "../data/app.ts";
-import { capital, count, credits, percent, short } from "../ui/format.ts";
+import { capital, count, credits, short } from "../ui/format.ts";
 import { JobLink, ModelLink, ModelNumber, When } from "../ui/links.tsx";
 import { Empty } from "../ui/page.tsx";
 import { JobBadge } from "../ui/status.tsx";
@@ -107,12 +107,6 @@ function HistoryPart({ part }: { part: Part }) {
   if ("model" in part) return <ModelNumber number={part.model} />;
   return <Link to={`/app/operators/${part.operator}`}>operator {part.operator}</Link>;
 }
-
-/** Success of 24 hours; a dash where nothing ended. */
-export const success = (share: number | null): string => (share === null ? "–" : percent(share));
-
-/** A worker's time to first token. */
-export const firstToken = (ms: number | null): string => (ms === null ? "–" : `${count(ms)} ms`);
 
 /** The page's data as the service sent it. */
 export const JsonLink = ({ path, name }: { path: string; name: string }) => (

@@ -3,11 +3,21 @@ import { Link, useParams } from "react-router";
 import { PATHS } from "../../../shared/web-paths.ts";
 import type { Model, ModelSeen, Observed } from "../../contract.ts";
 import { modelQuery, modelSeenQuery, queryString, workersQuery } from "../data/queries.ts";
-import { firstToken, History, JsonLink, success } from "../explorer/lists.tsx";
+import { History, JsonLink } from "../explorer/lists.tsx";
 import type { Series } from "../ui/chart.tsx";
 import { CopyButton } from "../ui/copy.tsx";
 import { FirstCall } from "../ui/first-call.tsx";
-import { count, credits, milliseconds, moment, percent, svc, tokensPerSecond } from "../ui/format.ts";
+import {
+  count,
+  credits,
+  firstToken,
+  milliseconds,
+  moment,
+  percent,
+  success,
+  svc,
+  tokensPerSecond,
+} from "../ui/format.ts";
 import { Loaded } from "../ui/loaded.tsx";
 import { MEASURES, ObservedCard, requestsOf, useRange } from "../ui/observed.tsx";
 import { Card, Empty, Fact, Figure, Page } from "../ui/page.tsx";

@@ -33,6 +33,12 @@ export const coins = (wei: string): string => units(BigInt(wei) / 1_000_000n, 12
 /** A share as a percentage, to a tenth: only all is 100 %. */
 export const percent = (share: number): string => `${Math.floor(share * 1000) / 10} %`;
 
+/** Success of 24 hours; a dash where nothing ended. */
+export const success = (share: number | null): string => (share === null ? "–" : percent(share));
+
+/** A worker's time to first token. */
+export const firstToken = (ms: number | null): string => (ms === null ? "–" : `${count(ms)} ms`);
+
 /** Millionths of an SVC. */
 export const svc = (millionths: bigint): string => `${units(millionths, 6, 0)} SVC`;
 
