@@ -372,6 +372,7 @@ export type ChainTransaction = {
 export type ChainJob = Ended & {
   id: string;
   wallet: Address | null;
+  operator: number | null;
   model: string | null;
   tier: Tier | null;
   status: JobState | null;

@@ -115,6 +115,7 @@ export function explorerRoutes({ rpc, head, reader, contracts }: ExplorerParts):
     return {
       id: jobId,
       wallet: row?.wallet ?? stored?.wallet ?? null,
+      operator: row?.operator ?? null,
       model: row?.model ?? stored?.model ?? null,
       tier: row?.tier ?? stored?.tier ?? null,
       status: row?.status ?? null,

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { lazy, Suspense, useEffect, useState } from "react";
-import { useParams } from "react-router";
+import { Link, useParams } from "react-router";
 import { getAddress } from "viem";
 import { toProofHash } from "../../../protocol/answer-hash.ts";
 import type { ChainJob, Job } from "../../contract.ts";
@@ -144,7 +144,7 @@ const Disputed = ({ job: { id, status } }: { job: ChainJob }) => (
 type FactsProps = { job: ChainJob; own: Job | null | undefined; worker: string | null };
 
 /** What the time line does not say; to the owner also what only the service knows. */
-function Facts({ job: { model, tier, wallet, proof_hash }, own, worker }: FactsProps) {
+function Facts({ job: { model, tier, wallet, operator, proof_hash }, own, worker }: FactsProps) {
   const { prompt_tokens, completion_tokens, completion_tokens_details: details } = own?.usage ?? {};
   const reasoning = details === undefined ? "" : `, ${count(details.reasoning_tokens)} of them reasoning`;
   return (
@@ -162,6 +162,9 @@ function Facts({ job: { model, tier, wallet, proof_hash }, own, worker }: FactsP
         <Fact label="Wallet">{wallet === null ? "–" : <AddressLink address={getAddress(wallet)} what="wallet" />}</Fact>
         <Fact label="Worker">
           {worker === null ? "–" : <Hash value={worker} what="worker address" to={`/app/workers/${worker}`} />}
+        </Fact>
+        <Fact label="Operator">
+          {operator === null ? "–" : <Link to={`/app/operators/${operator}`}>Operator {operator}</Link>}
         </Fact>
         {own ? (
           <>

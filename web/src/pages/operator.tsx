@@ -39,6 +39,7 @@ export function OperatorPage() {
                 <Fact label="Jobs charged in 24 hours">{count(data.jobs_24h)}</Fact>
                 <Fact label="Success in 24 hours">{success(data.success_24h)}</Fact>
                 <Fact label="Charged in 24 hours">{credits(data.credits_24h)}</Fact>
+                <Fact label="Earned and not withdrawn">{units(BigInt(data.earned), 6)} USDG</Fact>
                 <Fact label="Admitted">{moment(data.admitted_at)}</Fact>
                 <Fact label="Admin">
                   <AddressLink address={data.admin} what="admin's address" />
@@ -101,7 +102,7 @@ const About = () => (
 
 /** What pays for its faults, and how its disputes ended. */
 function Backing({ operator }: { operator: Operator & { against: readonly ListedDispute[] } }) {
-  const { reserve, held, leaving, leaves_at, disputes, paid, earned, against } = operator;
+  const { reserve, held, leaving, leaves_at, disputes, paid, against } = operator;
   const all = Object.values(disputes).reduce((sum, one) => sum + one, 0);
   return (
     <Card title="What backs it, and what was ruled against it">
@@ -117,8 +118,7 @@ function Backing({ operator }: { operator: Operator & { against: readonly Listed
         <Fact label="Reserve to be withdrawn">
           {leaving === null || leaves_at === null ? "nothing" : `${credits(leaving)} from ${moment(leaves_at)}`}
         </Fact>
-        <Fact label="Paid for its jobs">{credits(paid)}</Fact>
-        <Fact label="Earned and not withdrawn">{units(BigInt(earned), 6)} USDG</Fact>
+        <Fact label="Paid for its faults">{credits(paid)}</Fact>
         <Fact label="Disputes of its jobs">
           {count(all)}, {count(disputes.open)} open
         </Fact>

@@ -103,11 +103,12 @@ it("asks the node again for a transaction that waits to be mined", async () => {
   expect(await status()).toBe("success");
 });
 
-it("shows a job without the transaction that is too long", async () => {
+it("shows a job and its operator without the transaction that is too long", async () => {
   answer = longWinded();
+  found = [{ operator: 2 }];
   const reply = await fetch(`${url}/explorer/jobs/${JOB}`);
   expect(reply.status).toBe(200);
-  expect(await reply.json()).toMatchObject({ id: JOB, transactions: [{ hash: SHORT }] });
+  expect(await reply.json()).toMatchObject({ id: JOB, operator: 2, transactions: [{ hash: SHORT }] });
 });
 
 it.each([

@@ -1,11 +1,13 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
+import { Link } from "react-router";
+import { PATHS } from "../../../../shared/web-paths.ts";
 import type { Operator, OperatorGas } from "../../../contract.ts";
 import { app } from "../../data/app.ts";
 import { operatorGasQuery } from "../../data/queries.ts";
 import { readCredits } from "../../ui/amount.ts";
 import { Field } from "../../ui/controls.tsx";
-import { count, units } from "../../ui/format.ts";
+import { count, percent, units } from "../../ui/format.ts";
 import { Loaded } from "../../ui/loaded.tsx";
 import { Card, Empty } from "../../ui/page.tsx";
 import { Table } from "../../ui/table.tsx";
@@ -43,7 +45,7 @@ function Shown({ operator, gas }: { operator: Operator; gas: OperatorGas }) {
     ["Charged", charged],
     ["Paid to workers", fee - charged],
     ["To the treasury", earned - fee],
-    ["Earned", earned],
+    [fee === 0n ? "Earned" : `Earned, ${percent(Number(earned) / Number(fee))} of the fee`, earned],
     [`Gas, ${units(wei / MICRO_COIN, 6, 0)} ${app.currency}`, -sums.gas],
     [MARGIN, margin],
   ] as const;
@@ -68,8 +70,13 @@ function Shown({ operator, gas }: { operator: Operator; gas: OperatorGas }) {
           hint={`Say what it costs: the chain does not know. Gas is the mean of the newest ${count(gas.jobs)} charged jobs.`}
         />
         <p className="hint">
-          Of the protocol’s fee an operator earns the part that governance decides, at most half. Jobs that ended
-          without a charge ({count(operator.failed_24h)} in 24 hours) cost gas, too, and count as much as charged ones.
+          Workers are paid the charge less the protocol’s fee. Of the fee an operator earns the part that{" "}
+          <Link to={PATHS.governance}>governance</Link> decides, at most half; the treasury has the rest. The lock of a
+          job keeps the part. It can be withdrawn once no dispute can take it back.
+        </p>
+        <p className="hint">
+          Jobs that ended without a charge ({count(operator.failed_24h)} in 24 hours) cost gas, too, and count as much
+          as charged ones.
         </p>
       </div>
     </div>
