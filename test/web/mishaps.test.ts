@@ -324,7 +324,7 @@ describe("what goes wrong with", () => {
       await visitor.page.getByLabel("Credits to withdraw").waitFor();
     });
 
-    it("has no such page, transaction or job", async ({ visitor, stack }) => {
+    it("has no such page, transaction or job, but the search", async ({ visitor, stack }) => {
       const nowhere = await visitor.page.goto(`${stack.info.app_url}/nowhere`);
       expect(nowhere?.status()).toBe(404);
       await visitor.sees("No such page");
@@ -342,6 +342,10 @@ describe("what goes wrong with", () => {
       await visitor.go(`/tx/0x${"0".repeat(64)}`);
       await visitor.sees(/does not know a transaction/);
       await visitor.sees("Not found");
+      await visitor.page
+        .locator("main")
+        .getByRole("button", { name: /^Job, transaction, address/ })
+        .waitFor();
       expect(await over()).toBeLessThanOrEqual(0);
       await visitor.go(`/jobs/job_${"0".repeat(32)}`);
       await visitor.sees(/There is no job/);

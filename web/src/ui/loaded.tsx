@@ -1,7 +1,8 @@
 import type { UseQueryResult } from "@tanstack/react-query";
 import type { ReactNode } from "react";
-import { isOutage } from "../data/client.ts";
+import { ApiFailure, isOutage } from "../data/client.ts";
 import { errorMessageOf } from "../data/error-message.ts";
+import { Search } from "../explorer/search.tsx";
 import { Button } from "./controls.tsx";
 import { Empty, Failure } from "./page.tsx";
 
@@ -18,7 +19,7 @@ export function Skeleton({ rows = 3, height = 20 }: { rows?: number; height?: nu
 }
 
 /**
- * What a query read: bars while it reads, words and a way to try again when it failed. Old data stays when a refresh fails. An outage
+ * What a query read: bars while it reads, words and a way to try again when it failed, and the search where nothing is. Old data stays when a refresh fails. An outage
  * is told once, by the shell.
  */
 export function Loaded<T>({
@@ -40,5 +41,10 @@ export function Loaded<T>({
       Try again
     </Button>
   );
-  return <Failure message={errorMessageOf(query.error)} actions={again} />;
+  return (
+    <>
+      <Failure message={errorMessageOf(query.error)} actions={again} />
+      {query.error instanceof ApiFailure && query.error.status === 404 ? <Search /> : null}
+    </>
+  );
 }
