@@ -90,7 +90,27 @@ describe("the lists of all jobs and transactions", () => {
   });
 });
 
+describe("a job", () => {
+  it("names its operator, whose page says what of the fee it earns", async ({ visitor, client }) => {
+    await visitor.go(`/jobs/${client.job}`);
+    await visitor.page.getByRole("link", { name: "Operator 1" }).click();
+    await visitor.page.getByRole("row", { name: "Earned, 0 % of the fee 0.00" }).waitFor();
+    await visitor.sees(/Of the fee an operator earns the part that governance decides, at most half/);
+    expect(await visitor.findings()).toEqual([]);
+  });
+});
+
 describe("the status of the service", () => {
+  it("says that no worker answers where every part of the service works", async ({ visitor, stack }) => {
+    const status = (await (await fetch(`${stack.info.app_url}/api/status`)).json()) as object;
+    await visitor.page.route("**/app/api/status", (route) =>
+      route.fulfill({ status: 503, json: { ...status, status: "down" } }),
+    );
+    await visitor.go("/status");
+    await visitor.sees(/^No worker answers for any model\. Credits are safe/);
+    await visitor.reset();
+  });
+
   it("is told part by part and model by model, to people and to monitors", async ({ visitor, stack }) => {
     await visitor.go("/status");
     await visitor.page.getByRole("row", { name: /^Index .*works/ }).waitFor();

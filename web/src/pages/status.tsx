@@ -69,13 +69,16 @@ export function StatusPage() {
   );
 }
 
-function Summary({ status: { status, models } }: { status: Status }) {
+function Summary({ status: { status, parts, models } }: { status: Status }) {
   const unserved = models.filter(({ active_workers }) => active_workers === 0).map(({ id }) => id);
   if (status === "ok") return <Notice tone="good" title="Everything works" />;
   if (status === "down") {
     return (
       <Notice tone="error" title="Chat requests are refused now">
-        <p>What does not work stands below. Credits are safe: nothing is charged without an answer.</p>
+        <p>
+          {parts.every(({ ok }) => ok) ? "No worker answers for any model." : "What does not work stands below."}{" "}
+          Credits are safe: nothing is charged without an answer.
+        </p>
       </Notice>
     );
   }
