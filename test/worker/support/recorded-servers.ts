@@ -23,8 +23,8 @@ export type RecordedServer = {
   events: (answer: Answer) => unknown[];
   /** The same without `stream`. */
   document: (answer: Answer) => Record<string, unknown>;
-  /** Refuses `max_tokens` behind a prompt; null where a server only stops earlier. `status` 200: in the stream. */
-  tooLong: ((asked: { prompt: number; max_tokens: number; window: number }) => Refusal | null) | null;
+  /** Refuses `max_tokens` behind a prompt; null where they fit, or where the server stops earlier instead. `status` 200: in the stream. */
+  tooLong: (asked: { prompt: number; max_tokens: number; window: number }) => Refusal | null;
   /** Has no room; null where a server lets everybody wait. */
   busy: Refusal | null;
   /** Fails in mid-answer: the data of an event. */

@@ -39,8 +39,8 @@
  */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { OpenAiBackend } from "../../../worker/backends/openai.ts";
-import { answerOf } from "../support/backend-answer.ts";
-import { type Peer, startPeer } from "../support/peer.ts";
+import { answerOf } from "../../worker/support/backend-answer.ts";
+import { type Peer, startPeer } from "../../worker/support/peer.ts";
 
 let peer: Peer;
 let backend: OpenAiBackend;
