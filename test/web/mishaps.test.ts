@@ -124,6 +124,22 @@ describe("what goes wrong with", () => {
     });
   });
 
+  describe("the visitor's node", () => {
+    it("that hangs is told after ten seconds, and how old the page is", async ({ visitor, stack }) => {
+      await visitor.go("/governance");
+      await visitor.sees("Rules in force");
+      await visitor.page.route(`${stack.info.rpc_url}**`, () => {});
+      // One comes back to the page: it asks the node anew.
+      const comeBack = () => visitor.page.evaluate("window.dispatchEvent(new Event('visibilitychange'))");
+      await comeBack();
+      await visitor.sees(/has not answered for 10 seconds. What you see is from /);
+      await visitor.sees("Rules in force");
+      await visitor.page.unrouteAll({ behavior: "ignoreErrors" });
+      await comeBack();
+      await visitor.page.getByText("The node does not answer").waitFor({ state: "detached" });
+    });
+  });
+
   describe("a transaction", () => {
     it("that was reverted is shown with its method, the contract's reason and the fee", async ({ visitor, stack }) => {
       const chain = chainReader(stack);

@@ -2,6 +2,7 @@ import { type Client, createClient } from "viem";
 import { nodeTransport } from "../../../shared/node-transport.ts";
 import { chainIdOf } from "../../../verify/chain.ts";
 import { app } from "../data/app.ts";
+import { unlessSilent } from "./silence.ts";
 
 /** What the visitor's node answers to `ask`; rejects if it is a node of another chain. What is asked at once is one request. */
 export async function askNode<T>(node: string, ask: (client: Client) => Promise<T>): Promise<T> {
@@ -9,7 +10,7 @@ export async function askNode<T>(node: string, ask: (client: Client) => Promise<
   const answer = ask(client);
   // A wrong chain is said before what follows from it.
   answer.catch(() => undefined);
-  const chainId = await chainIdOf(client, node);
+  const chainId = await unlessSilent(node, chainIdOf(client, node));
   if (chainId !== app.chain_id) throw new Error(`The node is of chain ${chainId}, and not of chain ${app.chain_id}.`);
   return await answer;
 }

@@ -4,6 +4,7 @@ import { fromApiJobId } from "../../../protocol/job-id.ts";
 import { auditJob } from "../../../verify/audit-job.ts";
 import { Chain, firstLine } from "../../../verify/chain.ts";
 import { EvidenceReader } from "../../../verify/reader.ts";
+import { unlessSilent } from "./silence.ts";
 import { type Verdict, verdictOf } from "./verdict.ts";
 
 /** What the page asks. `near`: the block of the job's lock as the service tells it, which spares a search and decides nothing. */
@@ -26,7 +27,8 @@ addEventListener("message", async ({ data, ports: [page] }: MessageEvent<AuditQu
 });
 
 async function judge({ jobId, rpcUrl, escrow, chainId, startBlock, near }: AuditQuestion): Promise<Verdict> {
-  const chain = await Chain.open({ rpcUrl, escrow, chainId, startBlock: BigInt(startBlock) });
+  const opening = Chain.open({ rpcUrl, escrow, chainId, startBlock: BigInt(startBlock) });
+  const chain = await unlessSilent(rpcUrl, opening);
   const id = fromApiJobId(jobId) as Hex;
   const [reader, stored] = await Promise.all([EvidenceReader.begin(chain), chain.storedJob(id)]);
   const evidence = await reader.job(id, null, { stored, ...(near !== null && { near: BigInt(near) }) });

@@ -2,8 +2,9 @@ import { useQuery } from "@tanstack/react-query";
 import { lazy, Suspense, useState } from "react";
 import { NodeChoice, useNode } from "../explorer/node.tsx";
 import { Button } from "../ui/controls.tsx";
+import { moment } from "../ui/format.ts";
 import { Loaded, Skeleton } from "../ui/loaded.tsx";
-import { Card, Page } from "../ui/page.tsx";
+import { Card, Failure, Page } from "../ui/page.tsx";
 import { readGovernance } from "./governance/chain.ts";
 import { Sections } from "./governance/sections.tsx";
 
@@ -36,6 +37,14 @@ export function GovernancePage() {
           says="Your browser asks this node for the proposals, the votes and the treasury."
         />
       </Card>
+      {governance.data && governance.error ? (
+        <Failure
+          message={{
+            title: "The node does not answer",
+            text: `${governance.error.message} What you see is from ${moment(new Date(governance.dataUpdatedAt).toISOString())}.`,
+          }}
+        />
+      ) : null}
       {node === null ? null : (
         <Loaded query={governance} rows={5} height={90}>
           {(data) => (
