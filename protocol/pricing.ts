@@ -67,7 +67,12 @@ export function billedReasoning(usage: { billedTokens: number; completionTokens:
 /** The whole fee, in the unit of an operator's share of it: one is 5 % of the fee. */
 const WHOLE_FEE = 20;
 
-/** An operator's share of the fee, in percent of the fee. */
+/**
+ * An operator's share of the fee, in percent of the fee.
+ *
+ * @example
+ * sharePercent(10); // 50
+ */
 export const sharePercent = (operatorShare: number): number => (operatorShare * 100) / WHOLE_FEE;
 
 /** Terms of a job's fee: hundredths of a percent of the charge, and the operator's share of the fee, twentieths. */

@@ -119,14 +119,8 @@ it("a worker that waits for the block gets the job again with it", async () => {
 });
 
 it("after a broken promise the same bytes are mined, and charged once", async () => {
-  sequencer.faults = { breakEvery: 1 };
-  const broken = sequencer.counts.broken;
   const { jobId, response } = await begun(MODEL);
-  await eventually(
-    async () => sequencer.counts.broken,
-    (count) => count > broken,
-  );
-  sequencer.faults = {};
+  await sequencer.breakPromises();
   await mine();
   expect(await seenByChain(jobId)).toBe(ChainStatus.None);
   const lock = response.headers.get("x-service-tx-hash");
@@ -138,14 +132,9 @@ it("after a broken promise the same bytes are mined, and charged once", async ()
 
 it("a lock that never comes is charged to nobody", async () => {
   const before = await chain.account(client.account.address);
-  sequencer.faults = { breakEvery: 1 };
-  const broken = sequencer.counts.broken;
   const { jobId, response } = await begun(MODEL);
-  await eventually(
-    async () => sequencer.counts.broken,
-    (count) => count > broken,
-  );
   sequencer.faults = { losesAll: true };
+  await sequencer.breakPromises();
   mining = mineEach(BLOCK_SECONDS * 1_000);
   const events = await readStream(response);
   expect(events).not.toContain("[DONE]");
