@@ -26,7 +26,10 @@ export function createApp(gateway: Gateway): Express {
   app.disable("etag");
   app.set("trust proxy", config.TRUST_PROXY);
   const unreadClosed = (owner: string, bytes: number) =>
-    logger.warn({ owner, bytes }, "a client does not read its answers, which are too many: its connection was closed");
+    logger.warn(
+      { owner, bytes },
+      "a client does not read its answers, and too many bytes wait for it: its connection was closed",
+    );
   app.use(requestId, boundUnread(UNREAD_LIMIT, unreadClosed), endConnections(gateway), logRequests(gateway));
   app.use(healthRoutes(gateway));
 
@@ -84,12 +87,12 @@ function logRequests({ logger, metrics }: Gateway): RequestHandler {
     response.on("close", () => {
       const seconds = (performance.now() - request.receivedAt) / 1000;
       if (request.originalUrl.startsWith("/v1/")) {
-        // Of the request itself: what Express says of its route is gone once an error has left the router.
+        // Matched by the path, because Express forgets a request's route once an error has left the router.
         const route = patternOf(pathOf(request)) ?? "none";
         metrics.requests.inc({ route, method: request.method, status: String(response.statusCode) });
         metrics.requestSeconds.observe({ route }, seconds);
       }
-      // Who asks too often must not fill the disk with that; the counts above have it.
+      // A client that asks too often must not fill the disk with log lines; the metrics above count its requests.
       logger[response.statusCode === 429 ? "debug" : "info"](
         {
           requestId: request.requestId,

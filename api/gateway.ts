@@ -106,7 +106,7 @@ export async function startGateway(
     operatorPart: () => chain.operator.part(),
   });
 
-  // From then on what the chain shows of this gateway's jobs and disputes is all there is.
+  // From here on, nothing of an earlier process is on its way: the chain shows all that became of its jobs and disputes.
   sending.recovered
     .then(() => {
       phase.recovered = true;

@@ -206,7 +206,7 @@ export const outputSchema = completedEvent.extend({
 });
 export type WorkerOutput = z.infer<typeof outputSchema>;
 
-/** What every trial asks. A healthy model makes some text of it. */
+/** The gateway's test prompt, the same in every trial. A healthy model answers it with some text. */
 export const TRIAL = {
   messages: [{ role: "user", content: "Count from one to five." }],
   max_tokens: 16,

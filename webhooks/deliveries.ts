@@ -41,9 +41,9 @@ type Parts = {
 const SLOW_PART = 1 / 5;
 /** How long the webhooks of a wallet have no prompt places after a prompt one answered late. */
 const LAPSE_MS = 300_000;
-/** Wallets that are remembered as lapsed; who lapsed longest ago is forgotten first. */
+/** Number of wallets that are remembered as lapsed; the one that lapsed longest ago is forgotten first. */
 const LAPSED_KEPT = 10_000;
-/** So long a wallet is remembered as served. */
+/** How long a wallet is remembered as served. */
 const SERVED_MS = 3_600_000;
 /** Webhooks that one round looks at: thousands of them must not make each round long. */
 const LOOKED_AT = 1_000;
@@ -123,7 +123,7 @@ export class DeliveryDispatcher {
       perLane: Math.ceil(perWallet / 2),
       running: this.#running,
       served: this.#served,
-      // While the index is being built nobody is set back.
+      // While the index is being built, credits are not known, so no wallet counts as one without credits.
       hasCredits: (wallet) => withCredits?.has(wallet) ?? true,
       hasLapsed: (wallet) => Date.now() - (this.#lapsed.get(wallet) ?? Number.NEGATIVE_INFINITY) < LAPSE_MS,
     };

@@ -1,4 +1,4 @@
-/** What a development chain gives to whoever joins it: stake, gas, and a place in the catalog for any model. */
+/** On a development chain, gives a worker that joins it stake, gas, and a place in the catalog for any model. */
 import {
   type Address,
   type EIP1193RequestFn,

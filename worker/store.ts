@@ -245,7 +245,7 @@ export class CompletionStore {
   }
 }
 
-/** Opens the LevelDB at `path`, or makes it; waits a little for whoever has it open. Rejects with LevelDB's error. */
+/** Opens the LevelDB at `path`, or makes it; waits a little if another process has it open. Rejects with LevelDB's error. */
 async function openDb(path: string): Promise<Db> {
   for (const end = Date.now() + LOCK_WAIT_MS; ; ) {
     const db = new ClassicLevel<string, string>(path);

@@ -2,7 +2,10 @@
 import type { Hex } from "viem";
 import { type RawReceipt, type Rpc, RpcError, RpcUnreachable } from "./rpc.ts";
 
-/** What the node did with a broadcast. `receipt`: where it sent one at once. `refused` says nothing of the reason, and `unclear` not even that. */
+/**
+ * `taken`: the node has the transaction. `receipt`: null unless it answered with one at once. `refused`: it answered with an error, from which the
+ * reason cannot be told. `unclear`: it did not answer, and may have the transaction all the same.
+ */
 type BroadcastResult =
   | { status: "taken"; receipt: RawReceipt | null }
   | { status: "refused"; error: RpcError }
@@ -10,7 +13,7 @@ type BroadcastResult =
 
 /** How long the node may hold a synchronous sending open; after that receipts are asked for. */
 const SYNC_WAIT_MS = 5_000;
-/** After a synchronous sending without an answer the plain one is used so long: what stands before a node may block the method without a word. */
+/** For this long after a synchronous sending without an answer the plain method is used: a proxy before the node may drop the other one silently. */
 const PLAIN_MS = 60_000;
 /** EIP-7966: the transaction was taken, but not mined within the node's own time limit. */
 const SYNC_TIMEOUT = 4;

@@ -1,17 +1,17 @@
 /**
- * What a transaction offers to be mined, and what comes next when its node refuses it or nothing happens: decisions of what the chain shows, never
- * of a node's words. Pure.
+ * The fee, gas and operations with which a transaction is offered to the chain, and the next step when its node refuses it or does not mine it. The
+ * chain's state decides, never the text of a node's error. Pure.
  */
 import type { Offer } from "./outbox.ts";
 
 type Fees = Pick<Offer, "maxFee" | "priorityFee">;
 
-/** Of every offer. `leastTip` and `feeCap` in wei per gas; `costCap` in wei, the most that one transaction may cost. */
+/** Bounds of every offer. `leastTip` and `feeCap` in wei per gas; `costCap` in wei, the most that one transaction may cost. */
 export type Bounds = { leastTip: bigint; feeCap: bigint; costCap: bigint };
 
-/** Highest tip, by the lowest one, where the base fee is below that. Of an offer only base fee and tip are paid. */
+/** The tip is at most this many times `leastTip`, or the base fee if that is higher. Only base fee and tip are paid, not the whole offer. */
 const TIP_BOUND = 10n;
-/** What nodes ask of a replacement is 10 %, of some 12.5 %. */
+/** Nodes take a replacement whose fees are 10 % higher, some of them 12.5 %. */
 const raise = (fee: bigint): bigint => (fee * 1125n) / 1000n + 1n;
 
 function larger(first: bigint, ...others: bigint[]): bigint {
@@ -29,13 +29,13 @@ function smaller(first: bigint, ...others: bigint[]): bigint {
 /** Highest fee of a transaction with this gas, wei per gas. */
 const mostFee = ({ feeCap, costCap }: Bounds, gas: bigint): bigint => smaller(feeCap, costCap / gas);
 
-/** Room for the base fee to double, within the bounds. */
+/** Fees with which a transaction is mined even if the base fee doubles, within the bounds. */
 export function marketFees(baseFee: bigint, gas: bigint, bounds: Bounds): Fees {
   const maxFee = smaller(baseFee * 2n + bounds.leastTip, mostFee(bounds, gas));
   return { maxFee, priorityFee: smaller(bounds.leastTip, maxFee) };
 }
 
-/** Above an earlier offer by what nodes ask of a replacement; null where a bound does not allow that. */
+/** Fees so far above an earlier offer that nodes take the replacement; null where a bound does not allow them. */
 export function raisedFees({ gas, maxFee, priorityFee }: Offer, baseFee: bigint, bounds: Bounds): Fees | null {
   const tip = larger(bounds.leastTip, raise(priorityFee));
   const most = mostFee(bounds, gas);
@@ -44,10 +44,10 @@ export function raisedFees({ gas, maxFee, priorityFee }: Offer, baseFee: bigint,
   return { maxFee: offered, priorityFee: smaller(tip, offered) };
 }
 
-/** What the next few blocks ask, wei per gas. */
+/** A fee that is enough for the next few blocks, wei per gas. */
 const nextFee = (baseFee: bigint, { leastTip }: Bounds): bigint => (baseFee * 5n) / 4n + leastTip;
 
-/** What the next few blocks take, for a node that refuses more; null where that is not clearly less than was offered, or beyond a bound. */
+/** Fees that are just enough for the next few blocks, for a node that refuses higher ones; null where they are not clearly lower, or above a bound. */
 export function loweredFees({ gas, maxFee }: Offer, baseFee: bigint, bounds: Bounds): Fees | null {
   const offered = nextFee(baseFee, bounds);
   if (offered > mostFee(bounds, gas) || offered > (maxFee * 9n) / 10n) return null;
@@ -59,7 +59,7 @@ export function affordableGas(gas: bigint, baseFee: bigint, { leastTip, feeCap, 
   return smaller(gas, costCap / larger(1n, smaller(baseFee * 2n + leastTip, feeCap)));
 }
 
-/** What one node shows of the sender: mined transactions, wei, the newest block and its base fee; whether it knows a variant. */
+/** The sender as one node shows it: its mined transactions, its balance in wei, the newest block and base fee, and whether the node has a variant. */
 export type Facts = { count: number; balance: bigint; block: number; baseFee: bigint; known: boolean };
 
 /** A nonce whose offers so far are `variants`, the newest one last. */
@@ -83,7 +83,7 @@ const payable = (bounds: Bounds, { balance }: Facts): Bounds => ({
   costCap: smaller(bounds.costCap, balance),
 });
 
-/** What a step offers instead; null where no such offer is within the bounds and the signer's balance. */
+/** The next offer by this step; null where no such offer is within the bounds and the signer's balance. */
 export function offerOf(step: "raise" | "lower" | "fewer", offered: Offered, facts: Facts): Offer | null {
   if (step === "fewer") return fewerOperations(offered, facts);
   const { operations, gas } = newest(offered);
@@ -108,7 +108,7 @@ function fewerOperations(offered: Offered, facts: Facts): Offer | null {
   return null;
 }
 
-/** The market's, and above every variant where the node took one, or where none of them pays the base fee. */
+/** The market's fees; and higher ones than every variant's where the node took a variant, or where no variant pays the base fee. */
 function feesOfFewer({ variants, isTaken, bounds }: Offered, gas: bigint, facts: Facts): Fees | null {
   const within = payable(bounds, facts);
   const maxFee = larger(0n, ...variants.map((variant) => variant.maxFee));
@@ -117,7 +117,7 @@ function feesOfFewer({ variants, isTaken, bounds }: Offered, gas: bigint, facts:
   return raisedFees({ operations: 0, gas, maxFee, priorityFee }, facts.baseFee, within);
 }
 
-/** A node refuses the sender's next transaction since a block and a moment (ms). `steps`: taken since then, the last one in block `stepBlock`. */
+/** The block, and the time in ms, from which on a node has refused the sender's next transaction; the steps taken since, the last in `stepBlock`. */
 export type NodeRefusal = { block: number; at: number; steps: number; stepBlock: number };
 
 /**

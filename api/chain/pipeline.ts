@@ -376,7 +376,10 @@ export class Pipeline {
     this.#pump();
   }
 
-  /** Brings an open row to its end, for whoever waits for what its mined variant did not have, if a reorganisation took that back. */
+  /**
+   * Brings a row to its end that another process left open, or whose mined variant a reorganisation took back. Tells those, too, whose locks that
+   * variant did not have.
+   */
   async #again(row: OutboxRow): Promise<void> {
     if (this.#inFlight.has(row.nonce)) return;
     const waiters = this.#leftOver.get(row.nonce)?.waiters ?? new Map();

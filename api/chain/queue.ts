@@ -69,9 +69,9 @@ export class OperationQueue<T extends Pending = Pending> {
   }
 }
 
-/** A batch of one operation: a node that does not take that takes none. */
+/** Gas of a batch of one operation. The limit does not go lower, because a node that refuses such a batch takes none at all. */
 const LEAST_LIMIT = BATCH_RESERVE + GAS_CEILING.complete;
-/** How a learned limit grows with each transaction near it that was taken as it was. */
+/** A learned limit grows by this factor with each transaction near it that was mined with all of its operations. */
 const REGROWTH = { by: 5n, of: 4n };
 
 /** Gas of one batch: the setting, and less after the node took a transaction only with fewer operations. It grows again as batches are taken. */
@@ -115,7 +115,7 @@ const LONGEST_MS = 1_500;
 /** After a batch of several operations the next one waits this long for each of them, and no longer than that, ms. */
 const SPACING_PER_ITEM_MS = 5;
 const LONGEST_SPACING_MS = 50;
-/** What is left of an old confirmation time at each new one: a slow one counts, and is forgotten. */
+/** A shorter confirmation time lowers the estimate to this part at most, so that a slow one counts for some time. */
 const MEMORY = 0.9;
 
 /** A transaction on its way: since when, `performance.now()`, and whether the sequencer promises it. */

@@ -101,7 +101,7 @@ export const OBSERVED_RANGES = {
 } as const;
 export type ObservedRange = keyof typeof OBSERVED_RANGES;
 
-/** What was seen in one bar's time; shares between 0 and 1; null where nothing was seen that tells it. */
+/** The observations of one bar's time; shares between 0 and 1; null where there was no observation of that kind. */
 export type Observed = {
   requests: number;
   failures: number;
@@ -111,7 +111,7 @@ export type Observed = {
 };
 export type ObservedSpan = Observed & { from: string };
 
-/** What sums come to. */
+/** The averages and shares that a chart shows, from the sums of its observations. */
 export function observed(sums: Sums): Observed {
   const ratio = (part: number, whole: number) => (whole === 0 ? null : part / whole);
   const firstToken = ratio(sums.firstTokenMs, sums.firstTokens);

@@ -93,7 +93,7 @@ export class DisputeCloser {
     });
     for (const { jobId } of payable.slice(0, AT_ONCE)) {
       this.#tried.set(jobId, Date.now());
-      // What the treasury may pay in a day is over for one as for all.
+      // If the treasury's limit of the day is reached for one debt, it is reached for all.
       if (!(await this.#send(collectDebtOperation(jobId), "the treasury pays a debt of a job"))) return;
     }
   }

@@ -108,8 +108,8 @@ export class DisputeDesk {
   }
 
   /**
-   * Decides a request and notes the answer; once, however often it is repeated meanwhile. A gateway that loses its signer loses its requests: then
-   * the answer is that of whoever took them over.
+   * Decides a request and notes the answer; once, however often it is repeated meanwhile. If this gateway loses its signer, another
+   * gateway takes the requests over, and its decision is the answer.
    */
   #process(request: DisputeRequest): Promise<Decision> {
     const key = keyOf(request);
@@ -119,7 +119,7 @@ export class DisputeDesk {
     const own = this.#decide(request).finally(() => {
       decided = true;
     });
-    // What cannot be looked up is not needed while the own decision goes on.
+    // If the others' decision cannot be read, this gateway's own is the answer.
     const others = this.#answered(request, OWN_LOOK_MS, () => decided).then(
       (decision) => decision ?? own,
       () => own,

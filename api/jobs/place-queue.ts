@@ -211,8 +211,8 @@ export class PlaceQueue {
     if (turns.size === 0) return false;
     if (turns.nextReturned((one) => one.serve(tried)) !== undefined) return true;
     if (this.#parts.pipeline.congested) return false;
-    // Places that are free now are none that a locked job waits for: it was asked first. Where one waits for a worker that says it is full for ever,
-    // the places at all others must not wait with it.
+    // No locked job can use the places that are free now, because locked jobs were tried first. If one waits for a worker that stays full, requests
+    // still get the places at all other workers.
     const { free, spare } = this.#parts.workers.places(model);
     const mayLock = ({ wallet }: Entry) => free > (holding.has(wallet) ? spare : 0);
     return free > 0 && turns.nextInTurn((one) => mayLock(one) && one.serve(tried)) !== undefined;
@@ -226,7 +226,7 @@ export class PlaceQueue {
     return false;
   }
 
-  /** Of many changes at once, one look takes notice. */
+  /** Many changes at once cause one look. */
   #lookSoon(): void {
     this.#soon ??= setImmediate(() => {
       this.#soon = undefined;

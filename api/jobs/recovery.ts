@@ -1,6 +1,6 @@
 /**
  * The sweep over unfinished jobs that no running request of this process ends: after a crash, a failed step, or a restored database. It claims
- * what has no living gateway, reads row and chain of each job, and lets `JobEnding` take the next steps (table in next-step.ts).
+ * the jobs of gateways that no longer run, reads row and chain of each job, and lets `JobEnding` take the next steps (table in next-step.ts).
  */
 
 import { type Address, type Hex, isAddressEqual } from "viem";
@@ -68,7 +68,7 @@ export class Recovery {
     await Promise.race([Promise.all(this.#sweeps), sleep(timeoutMs)]);
   }
 
-  /** Takes over what has no living gateway, and looks at every unfinished job of this process once. Never rejects. */
+  /** Claims the jobs of gateways that no longer run, and takes the next step of every unfinished job of this process. Never rejects. */
   sweep(): Promise<void> {
     const sweep = this.#sweep().finally(() => this.#sweeps.delete(sweep));
     this.#sweeps.add(sweep);

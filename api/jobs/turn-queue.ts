@@ -3,7 +3,7 @@
  * a wallet with one request waits for one turn of each other wallet.
  */
 
-/** What waits. `isFirst`: it was served before and came back, so it goes before all turns. */
+/** An entry of the queue. `isFirst`: it was served before and came back, so it goes before all turns. */
 export type Waiting = { readonly wallet: string; readonly isFirst: boolean };
 
 export class TurnQueue<T extends Waiting> {

@@ -45,7 +45,7 @@ export type Fault = { code: IncidentCode; detail: string };
  */
 export type Verdict = { fault: Fault } | { fault: null; countedTokens: number; excess: Fault | null };
 
-/** Tokenizers differ; by this factor and this many tokens no two of them do on the same text. */
+/** Tokenizers differ on the same text, but never by more than this factor and this many tokens. */
 const PLAUSIBLE_FACTOR = 2.5;
 const PLAUSIBLE_EXTRA = 64;
 
@@ -113,7 +113,7 @@ function boundOf({ what, claimed, text, bytes, maxTokens, isFlat }: Claim): Coun
   return { countedTokens: plausible, excess: { code: "tokens_implausible", detail } };
 }
 
-/** What any tokenizer may count where ours counts so many. */
+/** The most tokens that any tokenizer may count where ours counts so many. */
 const mostTokens = (estimate: number) => Math.ceil(estimate * PLAUSIBLE_FACTOR) + PLAUSIBLE_EXTRA;
 
 function findFault(context: JudgeParts, seen: Observed, signed: CompletedEvent): Fault | null {

@@ -77,7 +77,7 @@ export type ChatDependencies = {
 export function completeChat(dependencies: ChatDependencies): RequestHandler {
   return async (request, response) => {
     const body = takeBody(request, parseChatBody);
-    // Only what was understood is kept while the job runs.
+    // While the job runs, memory is counted for the parsed request only.
     request.kept.keep(sizeOf(body.request));
     const authorization = authorizationOf(request);
     const plan = planJob(dependencies.directory, clientOf(request).wallet, body, authorization);
@@ -107,17 +107,17 @@ function authorizationOf(request: Request): RequestAuthorization | null {
   return { signed: parseAuthorization(String(header)), bodyHash: request.bodyHash };
 }
 
-/** A valid request, what it comes to, and where its answer goes. */
+/** A validated request, the job that is planned for it, and the response that gets its answer. */
 type ChatExchange = { plan: PlannedJob; body: ChatBody; request: Request; response: Response };
 
-/** What a request is repeated under; `jobId` where the client chose it. */
-type Once = { key: string; jobId: Hex | null };
+/** The key under which a client can repeat its request: its `Idempotency-Key`, or the job id that it chose, which is then `jobId`, too. */
+type RepetitionKey = { key: string; jobId: Hex | null };
 
 /** Runs the job, unless an earlier request with this key did. */
 async function answerOnce(
   dependencies: ChatDependencies,
   exchange: ChatExchange,
-  { key, jobId: chosen }: Once,
+  { key, jobId: chosen }: RepetitionKey,
 ): Promise<void> {
   const { jobs, idempotency, earlier } = dependencies;
   const { body, request, response } = exchange;

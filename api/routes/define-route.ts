@@ -8,7 +8,7 @@ import { AUTHENTICATED, type Headers, INDEXED } from "./openapi/headers.ts";
 import { type ErrorCase, errorResponses } from "./openapi/responses.ts";
 import { type Client, clientOf, validate, validateQuery } from "./request.ts";
 
-/** What the reference groups operations by, in the order in which it shows the groups. */
+/** The groups of operations, in the order in which the reference shows them. */
 export const TAGS = {
   Chat: "Generated replies, plain or streamed.",
   Models: "What can be asked, and what it costs.",
@@ -72,7 +72,7 @@ export type Route<Parts> = {
   handlers: (parts: Parts) => RequestHandler[];
 };
 
-/** What several endpoints together take of a running gateway. */
+/** The parts of a running gateway that several endpoints need together. */
 export type PartsOf<Routes extends readonly Route<never>[]> = Routes extends readonly Route<infer Parts>[]
   ? Parts
   : never;

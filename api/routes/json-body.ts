@@ -59,7 +59,7 @@ function refuseOtherTypes(request: Request): void {
   }
 }
 
-/** How large a request's body may be. `refusal`: the answer to a larger one, if not that it is too large. */
+/** How large a request's body may be. `refusal`: the error for a larger one; without it, the error says that the body is too large. */
 type BodyLimit = { bytes: number; refusal?: ApiError };
 
 /**
@@ -83,8 +83,8 @@ export function limitByCredits(
 }
 
 /**
- * The wallet's credits. Too few are asked for again: there may be a deposit of the last second. Null where too many wallets ask. Where the chain
- * is out of reach they are enough: the route says why.
+ * The wallet's credits. If they are less than `least`, the chain is asked again, because the wallet may have deposited a second ago. Null where too
+ * many wallets ask. Infinite where the chain is out of reach: the body is then read, and the route gives the error.
  */
 async function freeCredits(
   balances: Pick<Balances, "known" | "bounded">,
@@ -139,7 +139,7 @@ export function readForm(bodies: Bodies): RequestHandler {
   };
 }
 
-/** What a route understands of a request's body. The body itself is forgotten, and no longer counts: the route may wait for long. */
+/** Parses a request's body with `read`. The body itself is forgotten and its memory no longer counted, because the route may wait for long. */
 export function takeBody<T>(request: Request, read: (body: unknown) => T): T {
   try {
     return read(request.body);

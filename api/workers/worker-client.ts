@@ -119,7 +119,7 @@ export class WorkerClient {
     discard(response.body);
   }
 
-  /** What the model makes of the gateway's own question. Rejects with WorkerFailure, also where the worker knows no trials. */
+  /** Sends the test prompt to the worker's model, and resolves with its text. Rejects with WorkerFailure, also where the worker has no such route. */
   async trial(endpoint: string, body: TrialRequest, signal: AbortSignal): Promise<string> {
     const { response } = await this.#post(endpoint, "/trial", { body }, signal);
     if (response.statusCode !== 200) throw await refusal(response);

@@ -13,7 +13,7 @@ const UNHOSTED_MS = 60_000;
 const SPEED_TOKENS = 100;
 /** Weight of the newest observation in running means. */
 const SMOOTHING = 0.2;
-/** What was observed counts half after this long without a new observation: a slow worker gets another chance. */
+/** After this long without a new observation the earlier ones count half: a slow worker gets another chance. */
 const HALF_LIFE_MS = 60_000;
 /** A worker that fails all of its jobs is asked as if it were slower by this much more. */
 const FAILURE_WEIGHT = 9;
@@ -190,7 +190,7 @@ export class WorkerHealth {
 
   /** One slow answer says little (the first of a new process always is one), two in a row do: the lesser of two counts. */
   #observe(ms: number, at: number): void {
-    // What is half forgotten counts half against what is seen now.
+    // The older the earlier observations are, the less they weigh against the new one.
     const kept = (1 - SMOOTHING) * 2 ** (-Math.max(0, at - this.#observedAt) / HALF_LIFE_MS);
     this.#firstTokenMs = this.#firstTokenMs === null ? ms : this.#firstTokenMs * kept + ms * (1 - kept);
     this.#observedAt = at;
@@ -236,7 +236,7 @@ export class WorkerHealth {
     this.#rest(now);
   }
 
-  /** What comes together is one rest. */
+  /** Failures that come while the worker rests already do not make its rest longer. */
   #rest(now: number): void {
     if (now < this.#restUntil) return;
     this.#rests += 1;

@@ -61,7 +61,7 @@ import {
   totalsBy,
 } from "./network-day.ts";
 
-/** What the gateway's own questions say of the workers. */
+/** The workers as the gateway finds them: who hosts which model, their state, and how they count. */
 export type AskedWorkers = Pick<WorkerPool, "hosts" | "states" | "counting" | "isDemo">;
 
 const SLASHES_SHOWN = 10;

@@ -174,7 +174,7 @@ export class JobRunner {
     answering.end.abort();
   }
 
-  /** What the model makes of a gateway's own question. One at a time, and only where a job would have room. Throws a Refusal. */
+  /** Answers a gateway's test prompt with the model. One test runs at a time, and only where a job would have room. Throws a Refusal. */
   async trial(request: TrialRequest): Promise<{ text: string }> {
     const model = this.#checks.backendModel(request.model);
     await this.#checks.trialAccess(request);
