@@ -11,7 +11,10 @@ import type { Deployment, Model } from "./chain.ts";
 import type { Reply, Statement } from "./reply.ts";
 import type { ClientRequest } from "./request.ts";
 
-/** What came back for a request. `left`: the program did not want the rest of it, or it is not known. `answered`: another reply had the job's whole answer. */
+/**
+ * The reply to a request. `left`: the program stopped reading before its end, or it is not known whether it did. `answered`: another reply had the
+ * job's whole answer.
+ */
 export type Received = {
   jobId: Hex;
   reply: Reply;
@@ -40,7 +43,7 @@ export function signedStatement(
   }
 }
 
-/** What a whole reply says, held against the request and against itself. `isSigned`: its statement is signed as it says. */
+/** Checks a whole reply against the request and against itself. `isSigned`: its statement is signed by the worker that it names. */
 export function checkReply(checks: Checks, asked: ClientRequest, received: Received, isSigned: boolean): void {
   const { reply, headers, jobId } = received;
   const id = toApiJobId(jobId);
@@ -105,7 +108,7 @@ function checkUsage(checks: Checks, { usage }: Reply, signed: Statement["complet
   checks.note("reply.usage", wrong, `${completion_tokens} output tokens, as the worker signed`);
 }
 
-/** What the request allows the chain to show. */
+/** The model and the operator that the job may have on chain, by the request. */
 type Allowed = { model: Model | null; operator: number | null };
 
 /** The lock: for this wallet, model and price, now, and for no more than was asked for or signed. */

@@ -51,7 +51,7 @@ const SEEN = 5_000;
 /** How long a request of a dispute key is good, seconds. */
 const REQUEST_TIME = 120;
 
-/** What a finding says of a node that did not answer. */
+/** The words of a finding about a node that did not answer. */
 export const unread = (error: unknown): string => `the chain could not be read: ${firstLine(error)}`;
 
 /** Opens a dispute of the job with `hash`, or says why there is none. Returns the transaction that opened it. */

@@ -20,7 +20,7 @@ import type { Finding, FindingId, JobReport } from "./findings.ts";
 import type { Statement } from "./reply.ts";
 import type { ClientRequest } from "./request.ts";
 
-/** Who is told, and what disputes are opened with. */
+/** The chain, the key with which disputes are opened, and the functions that are told of findings. */
 export type JobContext = {
   chain: ChainView;
   signer: LocalAccount | null;
@@ -169,7 +169,7 @@ export class JobCheck {
     return story;
   }
 
-  /** Where to look for a job whose answer is sent again: it is older than this request. */
+  /** The block from which on to look for a job whose answer is sent again: the job is older than this request. */
   async #earlierBlock(): Promise<bigint> {
     const { chain } = this.#context;
     const hash = this.#received.headers.get("x-service-tx-hash") as Hex | null;

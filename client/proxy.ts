@@ -115,7 +115,7 @@ function isSame(given: string, expected: string): boolean {
   return timingSafeEqual(a, b);
 }
 
-/** Where a request goes; null where that is not below the service's `/v1`, such as `/v1/../app`, in whatever escapes. */
+/** The URL to which a request is passed; null unless it is below the service's `/v1`. `/v1/../app` is not, however it is escaped. */
 function targetOf(base: string, path: string): string | null {
   const below = /^\/v1(\/.*)$/.exec(path)?.[1];
   if (below === undefined || !URL.canParse(`${base}${below}`)) return null;

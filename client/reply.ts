@@ -88,7 +88,7 @@ export class Reply {
   /** The service said that it failed. */
   failed = false;
   #hash: Hex | null = null;
-  /** What the program has already and this connection has not sent yet: it is compared, and not passed on again. */
+  /** Text that the program has from an earlier connection and this one must send again: it is compared, and not passed on again. */
   #had = { content: "", reasoning_content: "" };
   /** What is said once on each connection, and the same on all, as JSON; what this connection has said of it. */
   readonly #said = new Map<string, string>();

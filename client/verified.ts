@@ -476,7 +476,7 @@ const baseOf = (url: string): string => {
   return origin + pathname.replace(CHAT, "");
 };
 
-/** What makes two requests the same: who asks, where, and for what. */
+/** The same for two requests with the same key, URL and body. */
 const keyOf = ({ url, headers, body }: { url: string; headers: Headers; body: string }): string =>
   createHash("sha256")
     .update(JSON.stringify([headers.get("authorization"), url]))
@@ -507,7 +507,7 @@ function answerOf(given: Response, body: string | ReadableStream<Uint8Array>): R
   const { headers } = response;
   headers.delete("content-encoding");
   headers.delete("content-length");
-  // What was read as UTF-8 is read so again.
+  // The text was decoded as UTF-8, so the program must do the same.
   const type = headers.get("content-type")?.split(";")[0];
   if (type !== undefined) headers.set("content-type", `${type}; charset=utf-8`);
   return response;

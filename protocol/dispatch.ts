@@ -26,11 +26,11 @@
  * POST `{endpoint}/jobs/end` with the same body ends the running job's answer where it is, for a client that has left: 204, and the stream ends with
  * `completed` and the reason `length`. 409 `not_running` if the job does not run, or was not acknowledged yet.
  *
- * POST `{endpoint}/trial` with `{model, access}` returns `{text}`: what the model makes of `TRIAL`. It is unpaid, and of no job. A gateway asks it
- * after an empty answer, which its client can have brought about.
+ * POST `{endpoint}/trial` with `{model, access}` returns `{text}`: the model's answer to the test prompt `TRIAL`. It is unpaid and belongs to no job.
+ * A gateway sends it after an empty answer, which its client can have brought about.
  *
  * An acknowledged job's Assignment and its signature are public: they are the calldata of `acknowledge`. So an output request
- * carries `access`, a signature made for this request alone. Otherwise whoever reads the chain could read the client's answer.
+ * carries `access`, a signature made for this request alone. Without it, everybody who reads the chain could read the client's answer.
  */
 import type { Address, Hex } from "viem";
 import { z } from "zod";

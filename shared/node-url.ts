@@ -17,8 +17,8 @@ export function nodeAddress(given: string, setting = "RPC_URL"): NodeAddress {
 }
 
 /**
- * What is wrong with a setting that is to be a node's URL, by its name and without its value; null when nothing is. Asked before anything
- * is started with it.
+ * The fault of a setting that must be a node's URL, in words that name the setting and not its value; null if it has none. Called before anything
+ * is started with the URL.
  */
 export function nodeUrlFault(given: string, setting: string): string | null {
   try {

@@ -46,7 +46,7 @@ const MOST_SPENT = 2 ** 32 - 1;
 /** By how much the earnings changed, what the job's dispute holds after it, and what the treasury got; token units. */
 type PartMoved = { change: bigint; disputed: bigint; forfeited: bigint };
 
-/** What a single event does not say and the job's other events do. */
+/** Facts that a single event does not have; they come from the other events of its job. */
 export type JobContext = {
   /** The lock of a job. */
   lockOf: (jobId: Hex) => EscrowEvent<"JobLocked">;
@@ -56,7 +56,7 @@ export type JobContext = {
   joinOf: (resolved: EscrowEvent<"DisputeResolved">) => EscrowEvent<"DisputeJoined"> | undefined;
   /** Whether this was paid to the job's worker as tokens, instead of to its wallet as credits. */
   isForWorker: (event: EscrowEvent<"Compensated" | "OperatorCharged">) => boolean;
-  /** What a settlement gave its operator, token units. */
+  /** Token units that the operator earned by a settlement. */
   earnedBy: (settled: EscrowEvent<"JobSettled">) => bigint;
   /** Where the operator's part of a settled job's fee went with this event. */
   partMoved: (event: EscrowEvent<"EarningsChanged">) => PartMoved;
@@ -214,7 +214,7 @@ export function replayBalances(
 
 type Statement = [name: string, stated: object, field: (account: AccountWord, key: string) => unknown];
 
-/** What an event states of its account, under the names of its arguments. */
+/** The fields of its account that an event states, under the names of its arguments. */
 function statementOf(event: BalanceEvent): Statement {
   const account = statedAccount(event as AnyEvent);
   if (account !== null) return [`${event.name}.account`, account, (word, key) => word[key as keyof AccountWord]];
@@ -235,7 +235,7 @@ function statedPart(event: BalanceEvent): Partial<AccountWord> {
   };
 }
 
-/** What accounts need to know about jobs, from all events that may concern them and the logs of their transactions. */
+/** The context of the accounts' events, from all events of their jobs and the logs of those transactions. */
 export function jobContext(events: readonly AnyEvent[], escrow: Address): JobContext {
   const locks = new Map(
     eventsOf(events, "escrow", "JobLocked").map((lock) => [lock.args.jobId.toLowerCase(), lock] as const),

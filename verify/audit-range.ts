@@ -28,7 +28,7 @@ import { feesByTransaction } from "./payouts.ts";
 import { isConceded, isOpen, type JobStory, jobStory } from "./story.ts";
 import { Terms } from "./terms.ts";
 
-/** Of each check so many findings are listed; the others are counted. */
+/** A check lists this many findings; it only counts the others. */
 const LISTED = 1_000;
 
 const NOTHING_COUNTED = {
@@ -47,13 +47,13 @@ const NOTHING_COUNTED = {
   claims: 0,
 };
 
-/** What waits for a payee: what waited before the range is known when nothing did, and after the payee's first claim. */
+/** The payouts that wait for a payee. `known`: the sum is whole, because nothing waited before the range, or the payee has made a claim in it. */
 type Waiting = { units: bigint; claims: number | null; known: boolean };
 
-/** What an operator has earned by jobs of a day: what it earned before the range is known when nothing was owed, and after an event that says it. */
+/** An operator's earnings by the jobs of a day. `known`: the sum is whole, because nothing was owed before the range, or an event in it says it. */
 type Earned = { units: bigint; known: boolean };
 
-/** What was found so far, and what the next blocks need of it. */
+/** The findings so far, and the state with which the audit goes on at the next block. */
 export type RangeProgress = {
   from: bigint;
   /** The first block that was not looked at. */
@@ -124,7 +124,7 @@ export function auditBlocks(progress: RangeProgress, evidence: BlocksEvidence): 
     logsOf: (tx) => byTransaction.get(tx) ?? [],
   };
   const stories = storiesOf(blocks);
-  // Of the whole configuration each time: an audit that goes on later has more of it.
+  // Checked anew for the whole configuration: an audit that goes on later has more of its events.
   delete progress.wrong["configuration.history"];
   note(progress, "configuration.history", blocks.terms.gaps());
   presuming(progress, "jobs.money", () => checkJobs(blocks, stories));
@@ -140,7 +140,7 @@ export function auditBlocks(progress: RangeProgress, evidence: BlocksEvidence): 
   progress.next = evidence.to + 1n;
 }
 
-/** What holds of all blocks that were looked at; `closing` is what the escrow says at the last one. */
+/** Concludes the checks of all blocks that were looked at. `closing`: the escrow's own figures at the last one. */
 export function concludeRange(progress: RangeProgress, closing: Ledger) {
   const { counts, wrong } = progress;
   const checks = new Checks();
@@ -357,7 +357,7 @@ function checkEarned({ progress, terms, events, context }: Blocks): void {
   note(progress, "operators.earnings", wrong);
 }
 
-/** What the treasury was charged on each UTC day, as far as the range has the day. */
+/** Checks that the treasury was charged at most its cap on each UTC day, as far as the range has the day. */
 function checkCap(blocks: Blocks): void {
   const { progress, events, earlier, timeOf } = blocks;
   const paid = eventsOf(events, "escrow", "Compensated");
@@ -393,7 +393,7 @@ function followTokens(blocks: Blocks): void {
   progress.ledger.tokenUnits = progress.opening.tokenUnits + progress.arrived - progress.left;
 }
 
-/** What the events lead the ledger to. */
+/** Carries the ledger on by the events of these blocks. */
 function followLedger(blocks: Blocks): void {
   const { progress, events, context } = blocks;
   const { ledger } = progress;

@@ -27,10 +27,10 @@ export const disputedCredits = ({ proven, settled }: JobStory, fromProven: boole
 /** All logs of an event's transaction. */
 const logsOf = ({ events }: Job, { tx }: { tx: string }): AnyEvent[] => events.filter((event) => event.tx === tx);
 
-/** What a slash at this place takes of a sufficient stake. */
+/** The amount of a slash at this place, where the stake is large enough. */
 const slashAmount = ({ terms }: Job, place: Place): bigint | null => terms.stake(place)?.slashAmount ?? null;
 
-/** What the worker lost, and that a ruling against it, or an equivocation, took something. */
+/** Checks the slash of the worker: its amount, and that each ruling against the worker and each equivocation had one. */
 export function checkSlash(checks: Checks, job: Job): void {
   const { slashed, equivocated, disputes, worker: held } = job.story;
   const convicted = disputes.find(({ resolved }) => resolved?.args.ruling === Ruling.WorkerAtFault)?.resolved ?? null;
@@ -215,7 +215,7 @@ function checkReserve(
   );
 }
 
-/** Where the job's worker is paid. */
+/** The address at which the job's worker is paid. */
 const workerPayout = ({ story, terms }: Job, place: Place): Address | null =>
   story.worker === null ? null : (terms.worker(story.worker, place)?.payout ?? null);
 

@@ -79,7 +79,7 @@ function checkOpening(checks: Checks, job: Job, dispute: DisputeStory): void {
       ? "the job was disputed twice, and its worker did not equivocate before"
       : `it was opened at ${time}, but the job could be disputed before ${due} only`,
   );
-  // What the wallet's dispute key signed, anyone brings.
+  // Anybody may send a dispute that the wallet's dispute key signed.
   const caller = signed === null ? callerOf(job, opened.tx) : null;
   const sender = byOperator ? job.transactions.get(opened.tx)?.from : (caller ?? wallet);
   const isParty = (address: Address) =>
@@ -137,7 +137,7 @@ function checkJoin(checks: Checks, job: Job, dispute: DisputeStory): void {
   checks.note("dispute.join", wrong, `the wallet says it received ${receivedHash}`);
 }
 
-/** What a wallet's dispute key signed: it was the wallet's last one, and allowed this. */
+/** Checks that a dispute by a key was signed with the wallet's last dispute key, and that what it signed allows this dispute. */
 async function checkKey(checks: Checks, job: Job, { opened, joined, signed }: DisputeStory): Promise<void> {
   if (signed === null) return;
   const did = joined ?? opened;

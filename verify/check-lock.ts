@@ -88,7 +88,7 @@ function checkConsent(checks: Checks, job: Job): void {
   checks.note("lock.limits", refusals, "the wallet's limits allowed it");
 }
 
-/** What a lock was asked for; `before`: it must be mined before this time. */
+/** The terms that a lock was asked with. `before`: it must be mined before this time. */
 type LockTerms = { wallet: string; model: number; maxTokens: number; maxCredits: number; before: number };
 
 const termsOfPlain = ({ args }: CallOf<"lock">): LockTerms => {

@@ -10,7 +10,7 @@ import { type FeePayout, payoutsAfter, type SplitOf, showPayouts, takePayout } f
 import { type JobStory, statusName, transitionsOf } from "./story.ts";
 import type { Terms } from "./terms.ts";
 
-/** What the money of a job is held against. `logsOf`: all events of a transaction. `feesOf`: as {@link feesByTransaction} tells them. */
+/** The facts that the money of a job is checked with. `logsOf`: all events of a transaction. `feesOf`: as {@link feesByTransaction} tells them. */
 type MoneyContext = {
   escrow: Address;
   terms: Terms;
@@ -65,7 +65,7 @@ export function checkCharge(checks: Checks, { locked, word }: JobStory, settled:
   checks.note("settlement.wallet", wrong, "the wallet that locked the job paid for it");
 }
 
-/** What a settlement pays whom, by the fee that its lock fixed. */
+/** Splits the charge of a settlement between worker, operator and treasury, by the fee that its lock fixed. */
 export function splitOf(locks: readonly EscrowEvent<"JobLocked">[]): SplitOf {
   const fees = new Map(locks.map(({ args }) => [args.jobId.toLowerCase(), decodeJobWord(args.job)]));
   return ({ args }) => {
@@ -75,7 +75,7 @@ export function splitOf(locks: readonly EscrowEvent<"JobLocked">[]): SplitOf {
   };
 }
 
-/** What must have left follows from the charge and the fee at the lock. */
+/** Checks the token transfers of a settlement: their amounts follow from the charge and the fee at the lock. */
 function checkPayouts(checks: Checks, settled: EscrowEvent<"JobSettled">, context: MoneyContext): void {
   const { escrow, terms, splitOf: split, logsOf, feesOf } = context;
   const left = payoutsAfter(settled, logsOf(settled.tx), escrow);

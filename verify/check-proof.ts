@@ -67,7 +67,7 @@ async function checkAcknowledgements(checks: Checks, job: Job): Promise<void> {
   }
 }
 
-/** What is wrong with the offer and the acceptance behind an acknowledgement; nothing where the calldata does not show them. */
+/** The faults of the offer and the acceptance behind an acknowledgement; empty where the calldata does not show them. */
 async function wrongOffer(job: Job, event: EscrowEvent<"JobAcknowledged">): Promise<string[]> {
   const { story, terms, timeOf } = job;
   const { locked, word, jobId } = story;

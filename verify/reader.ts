@@ -59,7 +59,7 @@ const noLock = (jobId: Hex, where: string): VerifyError =>
 export class EvidenceReader {
   readonly chain: Chain;
   readonly addresses: AuditAddresses;
-  /** What decides what is in force, since the deployment: catalog, registry, arbiters, operators and administration. */
+  /** The events since the deployment that change terms: of the catalog, the registry, the arbiters, the operators and the administration. */
   readonly configuration: readonly AnyEvent[];
   /** Block of the deployment: the escrow's first event. */
   readonly birth: bigint;
@@ -178,7 +178,7 @@ export class EvidenceReader {
     return { from, to, escrow, events, earlier, configuration, openingOf, timeOf: chain.timeOf };
   }
 
-  /** What happened before to jobs that go on in these blocks and are not among the open ones. */
+  /** Earlier events of jobs that go on in these blocks and are not among the open ones. */
   async #before(events: readonly AnyEvent[], { next, open }: RangeProgress): Promise<AnyEvent[]> {
     if (next <= this.chain.startBlock) return [];
     const locked = new Set(events.filter(({ name }) => name === "JobLocked").map(jobOfEvent));
@@ -276,7 +276,7 @@ export class EvidenceReader {
     ]);
   }
 
-  /** What the job's events and its wallet's have to do with other jobs. */
+  /** Events of other jobs that the events of the job and of its wallet refer to. */
   async #related(events: readonly AnyEvent[], history: readonly AnyEvent[], last: bigint): Promise<AnyEvent[]> {
     const paid = eventsOf(history, "escrow", "Compensated", "OperatorCharged");
     const transactions = await Promise.all([...new Set(paid.map(({ tx }) => tx))].map((tx) => this.#transaction(tx)));
@@ -297,7 +297,7 @@ export class EvidenceReader {
     ]);
   }
 
-  /** What the treasury paid on the UTC days of these events: the day's cap is for all jobs together. */
+  /** All compensations on the UTC days of these events, because the day's cap is for all jobs together. */
   async #compensatedOnDaysOf(events: readonly Pick<AnyEvent, "block">[]): Promise<AnyEvent[]> {
     const { chain } = this;
     await chain.readTimes(events.map(({ block }) => block));

@@ -1,4 +1,4 @@
-/** What an audit is of, as a person names it. */
+/** The subject of an audit, a job, a wallet or a range of blocks, as a person names it. */
 import { type Address, getAddress, type Hex, isAddress } from "viem";
 import { fromApiJobId } from "../protocol/job-id.ts";
 import { auditJob, type JobAudit } from "./audit-job.ts";

@@ -1,4 +1,4 @@
-/** What was in force at a place of the chain, from configuration events alone. Pure. */
+/** The terms in force at a place of the chain, from configuration events alone. Pure. */
 import { type Address, zeroAddress } from "viem";
 import { toUnits } from "../protocol/money.ts";
 import type { FeeTerms, Prices } from "../protocol/pricing.ts";
@@ -36,7 +36,7 @@ export class Terms {
     this.#timeOf = timeOf;
   }
 
-  /** What the numbers of its events say: those of one subject count from 1, so one that is missing shows. */
+  /** Events whose number is not the next one. Those of one subject are numbered from 1, so each gap shows a missing event. */
   gaps(): string[] {
     const counted = new Map<string, number>();
     return this.#events.flatMap((event) => {
@@ -165,7 +165,7 @@ export class Terms {
     return eventsOf(this.#events, "panel", "ArbitersSet").find(({ args }) => args.set === set)?.args ?? null;
   }
 
-  /** What holds at `place`: the first value at once; an announced one after its notice, unless another replaced it before. */
+  /** The value in force at `place`: the first one at once, an announced one after its notice, unless another one replaced it before. */
   #inForce<T>(all: readonly Announcement<T>[], place: Place): T | null {
     let now: T | null = null;
     let next: (T & { effectiveAt: number }) | null = null;

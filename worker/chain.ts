@@ -207,7 +207,7 @@ export class ChainReader {
     this.#see(BigInt(block.number), Number(block.timestamp));
   }
 
-  /** Resolves once the node shows a newer block than this. Rejects when `signal` fires. Whoever waits shares the look. */
+  /** Resolves once the node shows a newer block than this. Rejects when `signal` fires. All callers share one look. */
   async blockAfter(block: bigint, signal: AbortSignal): Promise<void> {
     while (this.#newest.number <= block) {
       signal.throwIfAborted();

@@ -42,7 +42,7 @@ export async function serve(config: Config, { flags, values }: Invocation, termi
   const backend = createBackend(config);
   const where = config.backend.kind === "openai" ? `at ${withoutLogin(config.backend.url)}` : "";
   const fault = await modelsFault(backend, config.models.values(), where);
-  // A key that comes from outside is registered by whoever manages it; with --yes it is brought up to date here, too.
+  // A key from the environment is registered by the person who manages it; with --yes its registration is brought up to date here, too.
   if (config.privateKey === null || flags.yes) {
     await setUp({ config, chain, privateKey, modelsFault: fault, terminal, yes: flags.yes });
     // Beside a local stack, the next start looks again for the model server that this one has found.

@@ -15,7 +15,7 @@ import { retryUntil } from "../../shared/retry.ts";
 import { LaunchError } from "./environment.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
-// What decides about the contents of the tables. Comments count: a re-index too many costs seconds, one too few is wrong data.
+// The files that decide what the tables contain. A changed comment counts as a change, too: indexing anew costs seconds, old rows would be wrong.
 const SOURCES = ["indexer/{ponder.*,registry}.ts", "indexer/src/**/*.ts", "patches/ponder*", "protocol/**/*.ts"];
 
 const digest = (parts: string[]): string => createHash("sha256").update(parts.join("\0")).digest("hex").slice(0, 10);
@@ -218,7 +218,7 @@ export async function openChain(
   return chain;
 }
 
-/** What of the stored index is not on the chain. `behind`: the chain may only end too early, because the node is behind. */
+/** The reason why the stored index does not match the chain. `behind`: the chain may only end too early, because the node is behind. */
 type Mismatch = { reason: string; behind: boolean };
 /** A development chain is what its one node has: it is never behind. */
 const DEV_CHAIN_ID = 31_337;

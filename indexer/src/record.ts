@@ -32,7 +32,7 @@ type EventRecord = {
   kind: string;
   /** What the event is about: job id, wallet, signer, operator or model number, contract name. */
   subject: string | number;
-  /** What tells events of one kind and subject apart: sequence, attempt, who voted how often. */
+  /** Tells events of one kind and subject apart: a sequence, an attempt, or a voter and the number of its vote. */
   ordinal?: number | string;
   wallet?: Address;
   jobId?: Hex | null;

@@ -17,7 +17,7 @@ export async function withService(values: Record<string, string>, terminal: Term
   const { WORKER_SERVICE: service, WORKER_DATA_DIR: folder = ".worker" } = values;
   if (service === undefined) return values;
   if (!URL.canParse(service)) throw new ConfigError(`--service ${service} is not a URL`);
-  // Whoever can change the answer of the service could name a registry of its own.
+  // Somebody who can change the answer on its way could name a registry of their own.
   if (!isSafe(service)) {
     throw new ConfigError(`--service ${service} must be https: the contracts that get your stake come from it`);
   }

@@ -11,7 +11,7 @@ const isSilence = (error: unknown): boolean => error instanceof ApiFailure && er
 export function createCache(): QueryClient {
   const onError = (error: unknown) => {
     if (!isSignedOut(error)) return;
-    // Whoever was signed in a moment ago is told why not any more, whichever request noticed it first.
+    // A visitor who was signed in a moment ago is told that the session is over, whichever request noticed it first.
     client.setQueryData(sessionQuery.queryKey, (before) => ({
       session: null,
       ended: before?.session ? true : !!before?.ended,

@@ -4,7 +4,7 @@ import { chainIdOf } from "../../../verify/chain.ts";
 import { app } from "../data/app.ts";
 import { unlessSilent } from "./silence.ts";
 
-/** What the visitor's node answers to `ask`; rejects if it is a node of another chain. What is asked at once is one request. */
+/** Asks the visitor's node; rejects if it is a node of another chain. Calls that `ask` makes at the same time are one request. */
 export async function askNode<T>(node: string, ask: (client: Client) => Promise<T>): Promise<T> {
   const client = createClient({ transport: nodeTransport(node, { batch: true, retryCount: 2, timeout: 20_000 }) });
   const answer = ask(client);

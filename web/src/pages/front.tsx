@@ -16,7 +16,7 @@ import { PriceTable } from "../ui/price-table.tsx";
 import { Playground } from "./front/playground.tsx";
 import { ShownVerdict } from "./front/shown-verdict.tsx";
 
-/** What the service is, for whoever comes: in two sentences, then to try, with prices, code and live numbers. */
+/** The front page: the service in two sentences, a playground, prices, code and live numbers. */
 export function Front() {
   useTitle("Chat completions with a receipt");
   const network = useQuery(networkQuery);

@@ -179,7 +179,7 @@ function Checklist({ dispute, evidence }: Pick<Known, "dispute" | "evidence">) {
 
 type DeedText = { title: string; says: string; label: string; done: string };
 
-/** A call that anybody may make while it is due. Whoever made it still sees how it went. */
+/** A call that anybody may make while it is due. The visitor who made it still sees how it went. */
 function Deed({ isDue, title, says, label, done, call }: DeedText & { isDue: boolean; call: ContractCall }) {
   const { state, busy, send } = useConnectedTransaction();
   if (!isDue && state.step === "idle") return null;

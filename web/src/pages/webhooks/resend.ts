@@ -2,7 +2,7 @@
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
-/** What sends `body` to `url` once more, as the service sends it (docs/guide/webhooks.md). */
+/** Shell commands that send `body` to `url` again, signed as the service signs it (docs/guide/webhooks.md). */
 export const curlOf = (url: string, body: string): string => `body=${quoted(body)}
 t=$(date +%s)
 v1=$(printf '%s.%s' "$t" "$body" | openssl dgst -sha256 -hmac "$WEBHOOK_SECRET" -r | cut -d' ' -f1)
