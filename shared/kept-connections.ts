@@ -9,6 +9,18 @@ type Sending = {
 /** `isSecond`: it answers the second sending; the server may have had the first one all the same. */
 type Sent = { response: Dispatcher.ResponseData; isSecond: boolean };
 
+/** Interim answers (1xx) that a server can send before its answer. Each takes the event loop's time, and their stream could be without end. */
+const MOST_INTERIM = 100;
+
+/** A callback for each interim answer of a request. Calls `end` at one too many. */
+export function boundInterim(end: (reason: Error) => void): () => void {
+  let count = 0;
+  return () => {
+    count += 1;
+    if (count > MOST_INTERIM) end(new Error(`the server sent more than ${MOST_INTERIM} interim answers`));
+  };
+}
+
 /** Errors of a connection that the other side closed before a byte of its answer. */
 const DROPPED = new Set(["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);
 
@@ -29,11 +41,19 @@ export class KeptConnections {
   /** Rejects as undici's `request` does. */
   async send(url: string | URL, sending: Sending): Promise<Sent> {
     try {
-      return { response: await request(url, { ...sending, dispatcher: this.#kept }), isSecond: false };
+      return { response: await this.#request(url, sending, this.#kept), isSecond: false };
     } catch (error) {
       if (sending.signal.aborted || !DROPPED.has(String(Object(error).code))) throw error;
-      return { response: await request(url, { ...sending, dispatcher: this.#fresh }), isSecond: true };
+      return { response: await this.#request(url, sending, this.#fresh), isSecond: true };
     }
+  }
+
+  #request(url: string | URL, sending: Sending, dispatcher: Dispatcher): Promise<Dispatcher.ResponseData> {
+    // What `onInfo` throws ends the request, and its connection.
+    const onInfo = boundInterim((reason) => {
+      throw reason;
+    });
+    return request(url, { ...sending, dispatcher, onInfo });
   }
 
   async close(): Promise<void> {

@@ -4,6 +4,7 @@ import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from
 import { Agent as HttpsAgent, request as requestHttps } from "node:https";
 import { isIP, type LookupFunction } from "node:net";
 import { Agent, buildConnector } from "undici";
+import { boundInterim } from "../../shared/kept-connections.ts";
 import { type EndpointPolicy, isLoopback, whyRefused } from "./address.ts";
 
 /** An endpoint that must not be asked: by its URL, or by an address its name resolves to. The message says why. */
@@ -144,6 +145,10 @@ async function postOn(agent: HttpAgent, send: typeof requestHttp, url: URL, requ
   const { headers, body, signal } = request;
   const length = { "content-length": Buffer.byteLength(body) };
   const sent = send(url, { method: "POST", headers: { ...headers, ...length }, agent, signal });
+  sent.on(
+    "information",
+    boundInterim((reason) => sent.destroy(reason)),
+  );
   try {
     return await new Promise((resolve, reject) => {
       sent.on("response", resolve).on("error", reject).end(body);

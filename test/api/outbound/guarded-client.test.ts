@@ -90,6 +90,12 @@ describe("an attempt fails, and says why, at a server that", () => {
       "no answer within 0.5 seconds",
     ],
     [
+      "sends interim answers without end",
+      (s) => s.write("HTTP/1.1 103 Early Hints\r\n\r\n".repeat(101)),
+      "connection",
+      "the server sent more than 100 interim answers",
+    ],
+    [
       "redirects",
       (s) => s.write("HTTP/1.1 307 X\r\nlocation: http://10.0.0.1/\r\ncontent-length: 0\r\n\r\n"),
       "status",

@@ -116,6 +116,19 @@ describe("the gateway's connection to workers", () => {
     await expect(dispatch(url)).rejects.toMatchObject({ code: "refused", offered: true });
   });
 
+  it("ends a request that gets interim answers without end, and takes a few for nothing", async () => {
+    let count = 100;
+    const url = await serve((_request, { socket }) => {
+      const early = "HTTP/1.1 103 Early Hints\r\n\r\n".repeat(count);
+      const report = '{"status":"ok","worker":"0x11"}';
+      socket?.write(`${early}HTTP/1.1 200 OK\r\ncontent-length: ${report.length}\r\n\r\n${report}`);
+    });
+    expect(await client(true).probe(url, 20_000)).toMatchObject({ worker: "0x11" });
+    count = 101;
+    await expect(client(true).probe(url, 20_000)).rejects.toThrow(/interim answers/);
+    await expect(dispatch(url)).rejects.toMatchObject({ code: "unreachable", offered: true });
+  });
+
   it("believes no probe that is huge, or of somebody who is no worker", async () => {
     let answer: RequestListener = () => {};
     const url = await serve((request, response) => answer(request, response));
