@@ -59,7 +59,7 @@ describe("response_format", () => {
 });
 
 describe("reasoning_effort", () => {
-  it("reasoning comes beside the answer, which alone is hashed and kept; both are billed", async () => {
+  it("reasoning comes beside the answer; both are billed, only the answer is hashed", async () => {
     const { id, choices, usage } = await openai.chat.completions.create({
       model: MODEL,
       messages: messages("Say hello. [[tokens:30]] [[reasoning:20]]"),

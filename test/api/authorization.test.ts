@@ -225,7 +225,7 @@ describe("a wallet with an authorization key", () => {
     expect((await one.ask(hello(), { "x-service-authorization": header })).status).toBe(200);
   });
 
-  it("and is asked for none once it has taken its key off; a signature is then refused", async () => {
+  it("and is asked for none without its key; a signature is then refused", async () => {
     await other.set("setAuthorizationKey", "0x0000000000000000000000000000000000000000");
     const { status, body } = await other.askSigned(hello());
     expect([status, body.error.code, body.error.details.key]).toEqual([403, "authorization_invalid", null]);

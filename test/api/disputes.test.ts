@@ -15,7 +15,7 @@ afterAll(() => scene.close());
 
 const TX = /^0x[0-9a-f]{64}$/;
 
-it("a client that received what the worker signed is told so: 200, nothing is opened", async () => {
+it("a client that received what the worker signed gets 200, and nothing is opened", async () => {
   const { id, text } = await scene.settledJob(MODEL);
   const answer = await scene.dispute(id, hashOf(text).toUpperCase().replace("SHA256", "sha256"));
   expect(answer.status).toBe(200);

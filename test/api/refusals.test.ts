@@ -69,7 +69,7 @@ describe("a chat request that cannot be served", () => {
     expect(reply.body).toEqual(errorBody(stack, "model_not_found", "invalid_request_error", { param: "model" }));
   });
 
-  it("for a model that no worker hosts: 503 no_workers_available, and it is not listed", async () => {
+  it("for a model that no worker hosts: 503 no_workers_available; it is not listed", async () => {
     const reply = await client.api.post("/v1/chat/completions", chat(UNHOSTED_MODEL, "Hello"));
     expect(reply.status).toBe(503);
     expect(reply.body).toEqual(

@@ -136,7 +136,7 @@ async function repeated(key: string, jobId: string): Promise<void> {
 }
 
 describe("a job of another gateway of the operator", () => {
-  it("that lost its database in mid-stream is taken over: a repetition gets the answer", async () => {
+  it("that lost its database in a stream is taken over: a repetition is answered", async () => {
     const [job, repeatable] = await Promise.all([begin(), begin("database-lost")]);
     const [error, other] = await takenOver([job, repeatable]);
     expect(error).toMatchObject({ code: "service_unavailable", details: { job_id: job.jobId } });

@@ -69,7 +69,7 @@ describe("authorize", () => {
     expect(readFileSync(keyFile, "utf8").trim()).toBe(key);
   });
 
-  it("makes a dispute key, names it and revokes it, or says what a wallet of several owners must call", async () => {
+  it("makes, names and revokes a dispute key, or says what several owners must call", async () => {
     const file = join(folder, "dispute.key");
     const env = { WALLET_PRIVATE_KEY: walletKey };
     const { client, escrow } = chainReader(stack);
@@ -172,7 +172,7 @@ print(reply.status, json.loads(reply.read())["choices"][0]["message"]["content"]
     expect((await post(["host: example.com"])).stdout).toBe("403");
   });
 
-  it("answers what was asked when it is told to end, and ends when that job is settled", async () => {
+  it("answers open requests when it is told to end, and ends when they are settled", async () => {
     const body = JSON.stringify(chat(MODEL, "Write. [[tokens:60]]", { stream: true }));
     const headers = { "content-type": "application/json", authorization: `Bearer ${localKey}` };
     const reply = await fetch(`${url}/chat/completions`, { method: "POST", headers, body });

@@ -194,7 +194,7 @@ describe("A token that blocks the wallet", () => {
   });
 });
 
-it("A token that takes a fee on transfer has credited what arrived; the rest is owed", async () => {
+it("A token that takes a fee on transfer credits what arrived; the rest is owed", async () => {
   const world = await richWorld();
   const { escrow, hostile, client } = world;
   const job = await disputedJob(world);

@@ -223,7 +223,7 @@ describe("A client who does not ask for reasoning", () => {
     expect([job.credits_charged, cost]).toEqual([40, 40]);
   });
 
-  it("counts as one who asks where the model always reasons, as its list of models says", async () => {
+  it("counts as one who asks where the list of models says that it always reasons", async () => {
     const { data } = (await api.get("/v1/models")).body;
     const flags = data.map(({ id, service }: { id: string; service: { always_reasoning: boolean } }) => [
       id,

@@ -225,7 +225,7 @@ describe("another gateway", () => {
     await endAsOthers(repeatable, single);
   });
 
-  it("ends them too when the killed one comes back and sends what a broken promise lost", async () => {
+  it("ends them too when the killed one returns and sends what a broken promise lost", async () => {
     await startSecond();
     const key = randomUUID();
     const [repeatable, single] = [await begin(other, key), await begin(other)];

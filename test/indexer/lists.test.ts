@@ -264,7 +264,7 @@ test("a month of a wallet is read by an index that has only changes of balances"
   expect(plans[0]?.match(/protocol_event_by_wallet_block_time/g)).toHaveLength(4);
 });
 
-test("what workers proved by themselves counts until its charge can no longer be disputed", async () => {
+test("what workers proved by themselves counts as long as it can be disputed", async () => {
   const [since, worker] = [1_700_000_000 + JOBS - 5, `0x${"f".repeat(40)}`];
   const client = await stage.pool.connect();
   onTestFinished(() => client.release(true));

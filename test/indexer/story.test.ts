@@ -206,7 +206,7 @@ test("refused payouts are kept apart from their claims", async () => {
 });
 
 describe("accounts", () => {
-  test("the account is the chain's: balance, limits, open disputes, and its books add up", async () => {
+  test("the account is the chain's: balance, limits, open disputes; its books add up", async () => {
     const { pool, world } = stage;
     const account = await wholeAccount(pool, world.client.address);
     if (account === null) throw new Error("no account");
@@ -652,7 +652,7 @@ describe("disputes", () => {
     expect(await listTreasuryDebts(pool, world.client.address)).toEqual([]);
   });
 
-  test("an operator's disputes are counted by their end, and those that it lost are listed", async () => {
+  test("an operator's disputes are counted by their end; those that it lost are listed", async () => {
     const rows = await stage.sql<{ ruling: string | null; paid: number }>(
       "SELECT d.ruling, j.operator_paid::int AS paid FROM index.dispute d JOIN index.job j ON j.id = d.job_id WHERE j.operator = 1",
     );
@@ -732,7 +732,7 @@ async function tables(): Promise<Record<string, string[]>> {
   return rows;
 }
 
-test("an index built anew, all but the last 30 blocks from the past, has the same rows", async () => {
+test("an index built anew has the same rows, all but 30 blocks from the past", async () => {
   const live = await tables();
   expect(Object.keys(live)).toEqual(expect.arrayContaining(["account", "job", "dispute", "protocol_event"]));
   await indexer.stop();

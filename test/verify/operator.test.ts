@@ -345,7 +345,7 @@ describe("the worker pool", () => {
 });
 
 describe("a share of the fee", () => {
-  it("is decided by vote, earned at settlement, and paid to the operator's admin when it has vested", async () => {
+  it("is decided by vote, earned at settlement, and paid to the admin once vested", async () => {
     await expect(operator("treasury propose-fee 1000 --operator-share 12", KEYS.holder)).rejects.toThrow(
       "a multiple of 5 from 0 to 50",
     );

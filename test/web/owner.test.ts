@@ -180,7 +180,7 @@ describe("a client at its own pages", () => {
     await visitor.page.getByRole("button", { name: "Try again" }).waitFor();
   });
 
-  it("is told on every page once a day's charges reach its alert, and no more without one", async () => {
+  it("is told on every page once a day's charges reach its alert, until it is removed", async () => {
     const { page } = visitor;
     await visitor.go("/settings");
     await page.getByLabel("Charged on a day").fill("4");

@@ -282,7 +282,7 @@ it("a pass reads only the webhooks of wallets that its rows concern", async () =
   }
 });
 
-it("tells a wallet without credits what goes to everyone at its oldest webhook alone", async () => {
+it("tells a wallet without credits public events at its oldest webhook alone", async () => {
   const free = privateKeyToAccount(generatePrivateKey()).address;
   const webhook = (wallet: Address, path: string) =>
     webhooks.webhook(wallet, receiver.url(path), ["worker.registered"]);

@@ -89,7 +89,7 @@ describe("POST /v1/webhooks", () => {
     expect((await free.api.post("/v1/webhooks", second)).status).toBe(201);
   });
 
-  it("refuses one of a wallet without credits where all such wallets have ten thousand", async () => {
+  it("refuses one of a wallet without credits once all such wallets have 10,000", async () => {
     const free = await Client.create(stack, pool, 0);
     const url = { url: "https://example.com/one-more", events: ["worker.registered"] };
     await pool.query(

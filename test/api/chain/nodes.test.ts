@@ -244,7 +244,7 @@ describe("a node that allows less gas", () => {
   );
 });
 
-it("a node that keeps saying underpriced is offered one step a block, and no fortune", async () => {
+it("a node that keeps saying underpriced is offered one higher fee a block, no more", async () => {
   const { pipeline, head } = await behind(erigon, { underpricedFor: 4_000 });
   const before = head.block.number;
   const operation = lock(head);

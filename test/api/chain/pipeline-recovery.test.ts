@@ -318,7 +318,7 @@ describe("a nonce used by a foreign transaction that a reorganisation takes back
     expect((await pipeline.submit(lock(head)).mined).status).toBe("mined");
   });
 
-  it("and mines ours in its place: that is noticed, though the nonce is used as before", async () => {
+  it("and mines ours in its place: that is noticed, though the nonce stays used", async () => {
     const { pipeline, head } = await world.start();
     await pipeline.submit(lock(head)).mined;
     await world.takeNextNonce();

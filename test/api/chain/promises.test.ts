@@ -27,7 +27,7 @@ async function start() {
 const isThere = (promise: Promise<unknown>) =>
   Promise.race([promise.then(() => true), new Promise((resolve) => setImmediate(() => resolve(false)))]);
 
-it("a promise comes before the block and names what happens in it; the outcome comes with the block", async () => {
+it("a promise comes before the block and says what is in it; then comes the outcome", async () => {
   const { pipeline, head } = await start();
   const operation = lock(head);
   const { promised, mined } = pipeline.submit(operation);

@@ -43,7 +43,7 @@ it("a repetition counts from its first arrival, before and after the answer", as
   expect((await store.record(asked(jobId, "mine", at(90)), PATIENCE))?.arrivedAt).toEqual(at(0));
 });
 
-it("another hash takes the place of an answered one, and counts from its own arrival", async () => {
+it("another hash replaces an answered one, and counts from its own arrival", async () => {
   const jobId = newJobId();
   await store.record(asked(jobId, "one", at(0)), PATIENCE);
   await store.answer({ jobId, receivedHash: answerHash("one"), gateway: ONE }, "equal");

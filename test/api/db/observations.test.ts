@@ -129,7 +129,7 @@ describe("what gateways saw of a model", () => {
 describe("how long a worker worked in 24 hours", () => {
   const look = (up: number) => ({ looks: 4, up });
 
-  it("counts the running hour as far as it went, and of the oldest one what lies inside", async () => {
+  it("counts of the running hour and of the oldest one what lies in the range", async () => {
     await seen(NOW, (all) => {
       all.add(MODEL, first, { ...look(4), firstTokenMs: 600_000, tokenMs: 300_000 });
       all.add(MODEL, second, look(2));
@@ -143,7 +143,7 @@ describe("how long a worker worked in 24 hours", () => {
     expect(times.get(second)).toEqual({ asked: 0.25, atWork: 0 });
   });
 
-  it("says nothing of a worker that nobody looked at, nor of a model as clients met it", async () => {
+  it("says nothing of a worker, or of a model, that nobody looked at", async () => {
     await seen(NOW, (all) => {
       all.add(MODEL, ANY_WORKER, look(4));
       all.add(MODEL, first, { tokenMs: 36_000 });

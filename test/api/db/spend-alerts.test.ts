@@ -5,7 +5,7 @@ import { ownDatabase } from "../../support/database.ts";
 const { pool } = await ownDatabase();
 afterAll(() => pool.end());
 
-it("keeps the spend alert that a change does not name, also where two requests set one each at once", async () => {
+it("keeps the spend alert that a change does not name, also of two changes at once", async () => {
   for (const digit of "0123456789") {
     const wallet = `0x${digit.repeat(40)}` as const;
     await Promise.all([

@@ -62,7 +62,7 @@ it("ServiceToken is minted once, a billion of 18 decimals, and votes by time", a
 // The treasury as payer of compensations: on the escrow's word only, as far as its money goes.
 
 describe("Compensations of the treasury", () => {
-  it("go to the escrow on the escrow's word, are counted, and end where the money ends", async () => {
+  it("go to the escrow when it asks, are counted, and end where the money ends", async () => {
     const { treasury, escrow, token, owner } = await freshBare();
     await token.mint(treasury, 1_000n);
     const mine = treasury.connect(await actingAs(escrow));

@@ -92,7 +92,7 @@ describe("The treasury's share of a batch", () => {
     await expectTokens(escrow.connect(gateway).execute(batch), token, treasury, FEE + 2n * FEE);
   });
 
-  it("goes to the treasury of the moment, also when governance changes it in the batch", async () => {
+  it("goes to the treasury in force, also when governance changes it in the batch", async () => {
     const { world, escrow, owner, stranger, token } = await freshWorld();
     const proven = await provenJob(world);
     await nextBlockAt(proven.finalizeFrom);

@@ -461,7 +461,7 @@ describe("Disputes open by key", () => {
   });
 });
 
-it("limit, freeze and choice do not stop a dispute key, and its bond is not spending", async () => {
+it("limit, freeze and choice do not stop a dispute key; its bond is no spending", async () => {
   const { world, escrow, client } = await freshKeyedWorld();
   const job = await settledJob(world);
   await escrow.connect(client).setLimits(true, 0, true);

@@ -107,7 +107,7 @@ describe("A settlement", () => {
 });
 
 describe("A batch", () => {
-  it("of two operators and of two days credits each day of each operator, and pays the treasury once", async () => {
+  it("of two operators and days credits each by itself, and pays the treasury once", async () => {
     const world = await earning();
     const { escrow, stranger, token, treasury, others } = world;
     const [second] = others;
@@ -245,7 +245,7 @@ describe("withdrawEarnings", () => {
     await expectTokens(sendWithdrawal(world, [day, day], { by: stranger }), world.token, stranger, PART_UNITS);
   });
 
-  it("works while the operator is stopped and deposits are paused, and leaves the reserve alone", async () => {
+  it("works while operator and deposits are stopped, and leaves the reserve alone", async () => {
     const world = await earning();
     const { escrow, guardian } = world;
     const job = await settledJob(world);
@@ -407,7 +407,7 @@ describe("A dispute of a settled job", () => {
     await books(world);
   });
 
-  it("of a proven job that finds the gateway at fault leaves the treasury the whole fee", async () => {
+  it("of a proven job that faults the gateway leaves the treasury the whole fee", async () => {
     const world = await earning();
     const job = await disputedProvenJob(world);
     await expectTokens(sendRuling(world, job, Ruling.GatewayAtFault), world.token, world.treasury, FEE_UNITS);
@@ -463,7 +463,7 @@ describe("Two signed answers", () => {
     await books(world);
   });
 
-  it("during a dispute give the treasury what that holds, and a rejection gives nothing back", async () => {
+  it("during a dispute give the treasury what it holds; a rejection returns nothing", async () => {
     const world = await earning();
     const job = await disputedJob(world);
     const before = await books(world);

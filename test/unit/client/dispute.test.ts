@@ -9,7 +9,7 @@ import { newJobId } from "../../../protocol/job-id.ts";
 import type { DisputeRequest } from "../../../protocol/messages.ts";
 import type { JobStory } from "../../../verify/story.ts";
 
-it("signs for the bond of the whole lock: a proven job can still be settled for more", async () => {
+it("signs for the bond of the whole lock: a proven job can be settled for more", async () => {
   const jobId = newJobId();
   const now = Math.floor(Date.now() / 1000);
   const place = { block: 5n, tx: zeroHash };

@@ -86,7 +86,7 @@ it("asks for the rest while the service is busy, and then disputes nothing", asy
   expect(report?.receivedHash).toBe(answerHash(TEXT));
 });
 
-it("checks the charge of a job that began on a promise of its lock, which was mined 20 s later", async () => {
+it("checks the charge of a job whose promised lock was mined 20 s later", async () => {
   const { ids } = await brokenOff([output(TEXT)], { lockedAfter: 20 });
   expect(ids).toEqual(["wrong settlement.unanswered"]);
 });

@@ -60,7 +60,7 @@ describe("the data folder", () => {
     demandRoom(join(folder, "a", "b"), () => 1e12);
   });
 
-  it("that cannot be written is told in a sentence, also where nobody may make folders", () => {
+  it("that cannot be written is told in a sentence, also where no folder can be made", () => {
     writeFileSync(join(folder, "file"), "");
     const message = /The data folder .* cannot be written \(.*\): .*DATA_DIR/;
     expect(() => demandRoom(join(folder, "file", "x"))).toThrow(message);

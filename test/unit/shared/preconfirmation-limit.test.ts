@@ -8,7 +8,7 @@ it.each([
   expect(new PreconfirmationLimit({ each: 100, all: 1_000 }).take(credits) !== null).toBe(hasRoom);
 });
 
-it("all jobs together have no more than the limit, and what is given back counts once", () => {
+it("all jobs together have at most the limit; what is given back counts once", () => {
   const limit = new PreconfirmationLimit({ each: 100, all: 250 });
   const giveBack = limit.take(100) as () => void;
   expect(limit.take(100)).not.toBeNull();

@@ -39,7 +39,7 @@ describe("places", () => {
     expect(Object.values(shares).reduce((sum, most) => sum + most)).toBe(8);
   });
 
-  it("of the prompt are not for wallets without credits: a quarter of all is, together", () => {
+  it("of the prompt are not for wallets without credits: these share a quarter of all", () => {
     const free = (["prompt", "new"] as const).flatMap((pace) =>
       Array.from({ length: 9 }, (_, n) => webhook(`${pace}${n}`, `free${n}`, pace)),
     );
@@ -84,7 +84,7 @@ describe("places", () => {
     expect(given(due, { notPrompt: 1, served })).toEqual({ b: 1 });
   });
 
-  it("for a webhook that did not answer are two, also beside another one of its wallet", () => {
+  it("for a webhook that did not answer are two, also beside its wallet's other ones", () => {
     const due = [webhook("silent", "same", "silent"), webhook("new", "same", "new", { since: 99 })];
     expect(given(due)).toEqual({ silent: 2, new: 2 });
   });

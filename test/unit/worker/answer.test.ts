@@ -94,7 +94,7 @@ describe("reasoning", () => {
     expect([signed.completionTokens, signed.reasoningTokens]).toEqual(tokens);
   });
 
-  it("that the model server counts and does not send is no part of the answer, nor signed", async () => {
+  it("that the model server counts and does not send is neither answered nor signed", async () => {
     const hidden = { ...usage, reasoningTokens: 45 };
     const { usage: signed } = await drain(text, { kind: "end", finishReason: "stop", usage: hidden });
     expect(signed).toEqual({ promptTokens: 7, completionTokens: 5, reasoningTokens: 0, textBytes: 20 });

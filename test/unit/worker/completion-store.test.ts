@@ -132,7 +132,7 @@ describe("the answers counted without a worker", () => {
     expect((await store.heads()).length).toBe(2);
   });
 
-  it("are none before the first start, and not known while a worker has the store open", async () => {
+  it("are none before the first start, and unknown while a worker has the store open", async () => {
     expect(await countStored(join(folder, "nothing"))).toEqual({ count: 0, unknown: null });
     expect(existsSync(join(folder, "nothing"))).toBe(false);
     expect(await countStored(folder)).toEqual({ count: null, unknown: expect.stringContaining("another process") });

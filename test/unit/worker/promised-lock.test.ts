@@ -61,7 +61,7 @@ it("a job above the limit does not", async () => {
   await expect(offer(worker(lockOf(11)))).rejects.toMatchObject({ code: "not_locked" });
 });
 
-it("all jobs on promises together have no more than the limit, until one gives its room back", async () => {
+it("all jobs on promises together have at most the limit, until one is over", async () => {
   const checks = worker(lockOf(10));
   const first = await offer(checks);
   await expect(offer(checks)).rejects.toMatchObject({ code: "not_locked" });

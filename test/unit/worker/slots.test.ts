@@ -71,7 +71,7 @@ describe("a worker's places", () => {
     expect([slots.running, slots.waiting]).toEqual([0, 0]);
   });
 
-  it("grow again, one for each answer, when the server has refused nothing for a while", async () => {
+  it("grow again by one for each answer when the server has refused none for a while", async () => {
     const slots = new Slots(8, 64);
     const { server, ends, job, settle } = world(slots, 2);
     for (let i = 0; i < 4; i++) void job();

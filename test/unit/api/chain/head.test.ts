@@ -9,7 +9,7 @@ const block = (number: number) => ({
   timestamp: `0x${number.toString(16)}`,
 });
 
-it("a late answer to an earlier question does not take it back; six later answers do", async () => {
+it("a late answer to an earlier request does not take it back; six later ones do", async () => {
   const answers = Array.from({ length: 8 }).map(() => Promise.withResolvers<unknown>());
   const asked = answers.values();
   const rpc = { request: () => asked.next().value?.promise } as unknown as Rpc;

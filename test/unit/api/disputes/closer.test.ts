@@ -58,7 +58,7 @@ function closerOf(state: Case) {
   return { closer, sent, asked };
 }
 
-it("expires disputes of its operator that nobody ruled in time, by the chain's clock", async () => {
+it("expires disputes of its operator that nobody ruled in time, by chain time", async () => {
   const { closer, sent, asked } = closerOf({ unruled: [id(1), id(2)] });
   await closer.round();
   expect(sent).toEqual(["expire 1", "expire 2"]);

@@ -117,7 +117,7 @@ describe("an answered job", () => {
     expect(sent).toEqual(["complete"]);
   });
 
-  it("has its final token when its reply leaves, however long PostgreSQL holds that up", async () => {
+  it("has its final token when its reply leaves, however slow PostgreSQL is", async () => {
     const back = Date.now() + 65_000;
     let stored: AnsweredStep | undefined;
     const answered = async (step: AnsweredStep) => {

@@ -35,7 +35,7 @@ const jobOf = (wallet: Address, textBytes = 500): StoredJob => {
   return storedJob({ jobId, wallet, worker: wallet, countedTokens: 1, completion: { ...completion, signature: "0x" } });
 };
 
-it("one wallet's are read one after the other, as fast as their length allows; another wallet's at once", async () => {
+it("one wallet's are read in turn, by their length; another wallet's at once", async () => {
   const read: string[] = [];
   for (const [name, wallet] of Object.entries({ a1: A, a2: A, a3: A, b1: B })) {
     void kept.read(jobOf(wallet), READER).then((answer) => read.push(`${name} ${answer?.text.length}`));
@@ -50,7 +50,7 @@ it("one wallet's are read one after the other, as fast as their length allows; a
   expect(read).toHaveLength(4);
 });
 
-it("long ones of all wallets are read one after the other, in turns; short ones do not wait for them", async () => {
+it("long ones of all wallets are read in turns; short ones do not wait for them", async () => {
   const read: string[] = [];
   const long = { a1: A, a2: A, b1: B };
   for (const [name, wallet] of Object.entries(long)) {

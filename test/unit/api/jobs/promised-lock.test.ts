@@ -96,7 +96,7 @@ it("the room of a job is free again when its lock is mined", async () => {
   expect(promises.take(CREDITS)).not.toBeNull();
 });
 
-it("a worker that waits for the block gets the job again with it, and is not reported", async () => {
+it("a worker that waits for the block gets the job again then, and is not reported", async () => {
   let offers = 0;
   const job = run((body, events, signal) => {
     offers += 1;
@@ -133,7 +133,7 @@ it("a promised lock that the chain then refuses ends the job as one that never w
   expect(promises.take(CREDITS)).not.toBeNull();
 });
 
-it("a promised lock that is not mined in time ends the job, and is failed if it is mined later", async () => {
+it("a promised lock not mined in time ends the job, and is failed if mined later", async () => {
   const job = run(answer, { times: { ...TIMES, lock: 1 } });
   isPromised();
   await expect(job.completed).rejects.toMatchObject({ code: "service_unavailable" });

@@ -46,7 +46,7 @@ async function verdictOf({ text = ANSWER, reasoning = "", signs = {}, finish = "
   return judge(context, observed, { ...signed, finish_reason: finish });
 }
 
-describe("An answer that ends at its length: reasoning counts to max_tokens, as model servers count it", () => {
+describe("An answer that ends with length: reasoning counts towards max_tokens", () => {
   it.each<[string, string, { maxTokens: number; contextWindow?: number }, string]>([
     ["no reasoning, far from max_tokens", "", { maxTokens: 1_000 }, "cut_short"],
     ["a word of reasoning, far from max_tokens", "Hm", { maxTokens: 1_000 }, "cut_short"],

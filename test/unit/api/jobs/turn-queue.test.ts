@@ -50,7 +50,7 @@ describe("the order", () => {
     expect(served(queue)).toBe("b1 c1 a2 d1");
   });
 
-  it("passes over a wallet whose oldest request cannot be served, which keeps its turn", () => {
+  it("passes over a wallet whose oldest request cannot be served; it keeps its turn", () => {
     const { queue } = filled("a1 a2 b1 c1");
     expect(next(queue, ({ wallet }) => wallet !== "a")?.name).toBe("b1");
     expect(served(queue)).toBe("a1 c1 a2");

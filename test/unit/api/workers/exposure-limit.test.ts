@@ -80,7 +80,7 @@ it("is the operator's own worth of SVC where that is less", async () => {
   expect((await over([], { creditsPerSvc: 50 })).room(newcomer)).toBe(20_000);
 });
 
-it("has no place for a job that locks more than a slash is worth, whatever the stake", async () => {
+it("has no place for a job that locks more than a slash is worth, at any stake", async () => {
   const at = await over([]);
   const rich = { ...newcomer, stake: 1_000_000_000_000 };
   expect(at.largest(rich)).toBe(5_000);
@@ -115,7 +115,7 @@ it("is whole again where no offer was signed, and the job went to another worker
   expect([at.room(newcomer), at.room(second)]).toEqual([20_000, 19_900]);
 });
 
-it("comes back after a refusal once the worker cannot take the job on chain any more", async () => {
+it("comes back after a refusal once the worker can no longer take the job on chain", async () => {
   const at = await over([]);
   const job = newJobId();
   at.offered(job, newcomer, 5_000);
@@ -146,7 +146,7 @@ it("comes back after a refusal once the job is over, at each worker that refused
   expect(at.room(newcomer)).toBe(20_000);
 });
 
-it("is there for a job that fills it, as often as the worker has no room for that job", async () => {
+it("is there for a job that fills it, however often the worker has no room for it", async () => {
   const at = await over([]);
   const single = { ...newcomer, stake: 500_000_000 };
   const job = newJobId();

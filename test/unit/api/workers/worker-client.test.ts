@@ -106,7 +106,7 @@ describe("the gateway's connection to workers", () => {
     expect(asked).toEqual(["/gpu-7/jobs"]);
   });
 
-  it("takes an honest refusal for what it is, and anything else for an unknown outcome", async () => {
+  it("takes an honest refusal as one, and anything else for an unknown outcome", async () => {
     let body = JSON.stringify({ error: { code: "busy", message: "full" } });
     const url = await serve((_request, response) => void response.writeHead(503).end(body));
     await expect(dispatch(url)).rejects.toMatchObject({ code: "busy", offered: false });

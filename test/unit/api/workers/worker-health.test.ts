@@ -89,7 +89,7 @@ describe("a worker", () => {
     expect(health.isOffered(MODEL, NOW)).toBe(true);
   });
 
-  it("by misconduct rests twice as long the next time, whatever it did well in between", () => {
+  it("by misconduct rests twice as long the next time, also after good answers", () => {
     const health = healthy();
     health.suspended(NOW, 60_000);
     health.healthy = true;

@@ -119,7 +119,7 @@ const SUMS = {
 };
 const SEEN = { requests: 2, failures: 1, uptime: 0.75, first_token_ms: 120, tokens_per_second: 40 };
 
-it("charts what was seen of a worker, and of a model with its workers, those gone without a number", async () => {
+it("charts a worker, and a model with its workers; those gone have no number", async () => {
   const start = Math.floor(Date.now() / 3_600_000) * 3_600;
   const rows = {
     index_workers: [worker(1)],
@@ -140,7 +140,7 @@ it("charts what was seen of a worker, and of a model with its workers, those gon
   ]);
 });
 
-it("reads the charts of a worker once for all who look at them, and each range apart", async () => {
+it("reads the charts of a worker once for all visitors, each range by itself", async () => {
   const asked: string[] = [];
   const url = await serveWebApi((statement) => {
     asked.push(statement);
@@ -185,7 +185,7 @@ it("counts a worker's success by this operator's jobs and its seen failures", as
   });
 });
 
-it("shows what a worker earned ever and in seven days, and what the treasury owes it", async () => {
+it("shows what a worker earned in all and in seven days, and what it is owed", async () => {
   const today = Math.floor(Date.now() / 86_400_000);
   const earned = { worker: signer(1), over: true };
   const { reply } = await ask("workers/1", {
@@ -205,7 +205,7 @@ it("shows what a worker earned ever and in seven days, and what the treasury owe
   });
 });
 
-it("says what a worker earns an hour ready and an hour at work, and nothing of less than a minute", async () => {
+it("says what a worker earns an hour ready and an hour at work, from a minute on", async () => {
   const charged = { bucket: 1, model: 1, worker: signer(1), jobs: 1, settled: 1, failed: 0, open: 0, credits: 2 };
   const hourly = async (time: object[]) => {
     const { reply } = await ask("workers", {
@@ -287,7 +287,7 @@ it("shows how the disputes of an operator's jobs ended, and which it lost", asyn
   });
 });
 
-it("charts the jobs of every operator, and what gateways saw for the service's own alone", async () => {
+it("charts the jobs of every operator, observations of the service's own alone", async () => {
   const now = Date.now() / 1_000;
   const jobs = { model: 1, worker: null, jobs: 9, settled: 5, failed: 3, refunded: 1, open: 1, credits: 50, units: 0 };
   const spans = [Math.floor(now / 86_400) * 4, Math.floor(now / 86_400) * 4 - 8];

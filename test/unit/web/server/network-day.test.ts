@@ -222,7 +222,7 @@ it("sums the jobs of some ten minutes of the last day", () => {
   expect(totalInDay(rows, { from: 3_600, seconds: 3_600 })).toMatchObject({ jobs: 2, credits: 2, units: 110 });
 });
 
-it("counts each operator's jobs by six hours, whoever answered, also those that failed", async () => {
+it("counts each operator's jobs by six hours, of all workers, also failed ones", async () => {
   const { state, past } = paidWorld();
   state.jobs = [
     { at: TODAY - 40 * DAY, units: 5 },

@@ -70,7 +70,7 @@ it("counts three steps of a job whose worker acknowledged it before", async () =
   expect(await get("1")).toEqual({ jobs: 1, wei_per_job: "900" });
 });
 
-it("says nothing without a charged job, and of transactions that the node does not know", async () => {
+it("says nothing without a charged job, or of transactions unknown to the node", async () => {
   expect(await (await open([], {})).get("1")).toEqual({ jobs: 0, wei_per_job: null });
   expect(await (await open([fused("a", "b")], {})).get("1")).toEqual({ jobs: 0, wei_per_job: null });
 });

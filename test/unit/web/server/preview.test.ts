@@ -115,7 +115,7 @@ describe("the pictures", () => {
     expect(Math.min(second - first, third - second)).toBeGreaterThan(4 * 30 - 10);
   });
 
-  it("are drawn in turns: an address waits for one picture of each other address, not for all", async () => {
+  it("are drawn in turns: an address waits for one picture of each other address", async () => {
     const drawn: number[] = [];
     const all = Promise.withResolvers<void>();
     const render = async (picture: object) => {

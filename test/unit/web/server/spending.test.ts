@@ -136,7 +136,7 @@ it("is complete an hour after its month's end in the index, not earlier", async 
   }
 });
 
-it("reads a month once, however often its wallet asks, and another wallet's beside it", async () => {
+it("reads a wallet's month once, however often it asks, beside other wallets'", async () => {
   const { get, asked } = await open({ now: "2026-11-28T07:00:00Z", alerts: { day: 5, month: 200 } });
   await Promise.all(Array.from({ length: 20 }, () => get("/statement")));
   await get("/spending");
@@ -145,7 +145,7 @@ it("reads a month once, however often its wallet asks, and another wallet's besi
   expect(asked).toHaveLength(2);
 });
 
-it("says what was charged today and this month, beside what the wallet wants to know", async () => {
+it("says what was charged today and this month, beside the wallet's alerts", async () => {
   const charged = (day: string, credits: number): Change => ({
     kind: "job.settled",
     day: dayNumber(day),
@@ -163,7 +163,7 @@ it("says what was charged today and this month, beside what the wallet wants to 
   });
 });
 
-it("says nothing of a day or a month without an alert, and reads no month for a wallet without any", async () => {
+it("says nothing of a day or a month without an alert, and then reads no month", async () => {
   const now = "2026-11-28T23:59:59Z";
   const ofMonth = await open({ now, alerts: { day: null, month: 200 } });
   expect((await ofMonth.get<Spending>("/spending")).body).toEqual({ day: null, month: { charged: 0, alert: 200 } });

@@ -261,7 +261,7 @@ describe("a batch of two settlements", () => {
 });
 
 describe("a fee of which the operator has a part", () => {
-  it("is said in per cent where a job locks it, and its parts where the job is settled", () => {
+  it("is said in per cent at a job's lock, and in its parts at the settlement", () => {
     const lock = transaction("01", 1, [locked(0, jobs[0], 10n)]);
     const decoded = decodeTransactions([lock, transaction("02", 2, [settled(0, jobs[0])])], CONTRACTS);
     const [locks, settlement] = decoded.map(({ events }) => events[0]?.fields ?? []);
@@ -377,7 +377,7 @@ describe("the verdict on a job", () => {
     expect(lines[0]).toMatchObject({ title: "Signatures", holds: false, says: "Another key signed it" });
   });
 
-  it("shows lock, signature and settlement in their order, and when the dispute closes", () => {
+  it("shows lock, signature and settlement in order, and when the dispute closes", () => {
     const { moments, deadline } = verdict([locks, settlements]);
     expect(moments.map(({ title, at }) => [title, at - 1_700_000_000])).toEqual([
       ["Locked", -10],
