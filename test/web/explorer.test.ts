@@ -100,6 +100,15 @@ describe("a job", () => {
   });
 });
 
+describe("the network", () => {
+  it("is charted as this service saw it", async ({ visitor }) => {
+    await visitor.go("/workers");
+    await visitor.sees("This service over time");
+    await visitor.page.getByRole("region", { name: "Jobs by how they ended" }).waitFor();
+    expect(await visitor.flaws()).toEqual([]);
+  });
+});
+
 describe("the status of the service", () => {
   it("says that no worker answers where every part of the service works", async ({ visitor, stack }) => {
     const status = (await (await fetch(`${stack.info.app_url}/api/status`)).json()) as object;

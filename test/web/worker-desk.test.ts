@@ -250,6 +250,7 @@ describe("the desk of a worker's owner", () => {
     for (const path of ["/my-workers", `/my-workers/${number}`]) {
       await visitor.go(path);
       await visitor.sees(/^Worker \d+$/);
+      if (path.endsWith(`/${number}`)) await visitor.page.getByRole("region", { name: "Tokens a second" }).waitFor();
       await visitor.page.locator(".skeleton").first().waitFor({ state: "detached" });
       expect(await visitor.flaws(), path).toEqual([]);
     }

@@ -1,11 +1,12 @@
 import { useQuery } from "@tanstack/react-query";
+import { lazy, Suspense } from "react";
 import { Link, useParams } from "react-router";
 import { PATHS } from "../../../shared/web-paths.ts";
 import type { Owed, Worker } from "../../contract.ts";
 import { workerQuery } from "../data/queries.ts";
 import { count, firstToken, success, svc } from "../ui/format.ts";
 import { AddressLink, LinkButton } from "../ui/links.tsx";
-import { Loaded } from "../ui/loaded.tsx";
+import { Loaded, Skeleton } from "../ui/loaded.tsx";
 import { Card, Empty, Fact, Page } from "../ui/page.tsx";
 import { ConnectNotice } from "../wallet/connect.tsx";
 import { useRegistered, useTerms } from "../wallet/registry.ts";
@@ -17,6 +18,8 @@ import { StakeCard } from "./desk/stake-card.tsx";
 import { HourlyFacts } from "./worker/hourly.tsx";
 import { Slashes } from "./worker/slashes.tsx";
 import { rolesOf, WorkerState } from "./worker/state.tsx";
+
+const Seen = lazy(() => import("./worker/seen.tsx"));
 
 /** One worker of the signed-in wallet: what it earns, and everything that its owner can change. */
 export function MyWorker() {
@@ -69,6 +72,9 @@ function Desk({ worker, roles }: { worker: Worker & { owed: Owed[] }; roles: rea
           </Fact>
         </dl>
       </Card>
+      <Suspense fallback={<Skeleton rows={2} height={220} />}>
+        <Seen id={String(worker.number)} />
+      </Suspense>
       <div className="columns">
         {isManaged ? <OwnersStake number={worker.number} /> : null}
         <div className="pile">

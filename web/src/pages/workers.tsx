@@ -1,4 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
+import { lazy, Suspense } from "react";
 import { Link } from "react-router";
 import { PATHS } from "../../../shared/web-paths.ts";
 import type { Operator, Worker } from "../../contract.ts";
@@ -7,13 +8,15 @@ import { operatorsQuery, workersQuery } from "../data/queries.ts";
 import { CopyButton } from "../ui/copy.tsx";
 import { count, credits, firstToken, success, svc, units } from "../ui/format.ts";
 import { LinkButton, ModelLink } from "../ui/links.tsx";
-import { Loaded } from "../ui/loaded.tsx";
+import { Loaded, Skeleton } from "../ui/loaded.tsx";
 import { Card, Empty, Page } from "../ui/page.tsx";
 import { Badge } from "../ui/status.tsx";
 import { Table } from "../ui/table.tsx";
 import { WorkerState } from "./worker/state.tsx";
 
-/** Who answers requests and who routes them. */
+const OverTime = lazy(() => import("./operator/over-time.tsx"));
+
+/** Who answers requests and who routes them, and how this service did over time. */
 export function Workers() {
   const workers = useQuery(workersQuery);
   const operators = useQuery(operatorsQuery);
@@ -43,6 +46,9 @@ export function Workers() {
           {({ data }) => <OperatorTable operators={data} />}
         </Loaded>
       </Card>
+      <Suspense fallback={<Skeleton rows={2} height={220} />}>
+        <OverTime id={String(app.operator)} title="This service over time" />
+      </Suspense>
       <RunAWorker />
     </Page>
   );

@@ -8,11 +8,11 @@ const CHAIN = "Jobs and charges by the time of the lock, as the chain has them."
 const OWN = `${CHAIN} Requests, uptime and time to first token as this service's gateways saw them, of all models that a worker served in this time.`;
 
 /** Its jobs and charges over time; of this service's own operator also what its gateways saw. */
-export default function OverTime({ id }: { id: string }) {
+export default function OverTime({ id, title = "Over time" }: { id: string; title?: string }) {
   const [range, choose] = useRange();
   const seen = useQuery(operatorSeenQuery(id, range));
   const hint = Number(id) === app.operator ? OWN : `${CHAIN} Only its own gateways see its requests.`;
-  return <ObservedCard title="Over time" hint={hint} seen={seen} range={range} choose={choose} charts={chartsOf} />;
+  return <ObservedCard title={title} hint={hint} seen={seen} range={range} choose={choose} charts={chartsOf} />;
 }
 
 function chartsOf({ spans }: { spans: readonly OperatorSpan[] }) {
