@@ -38,7 +38,7 @@ export const ERROR_CODES = Object.keys(TABLE) as ErrorCode[];
 /** Longest quotation of what a client sent, characters. */
 const QUOTED = 100;
 
-/** What a client sent, in quotes, for a message: its beginning where it is long. */
+/** Quotes what a client sent for an error message, and shortens it to its beginning if it is long. */
 export const quoted = (text: string): string => `'${text.length > QUOTED ? `${text.slice(0, QUOTED)}…` : text}'`;
 
 type Extra = { param?: string; details?: Record<string, unknown>; status?: number; cause?: unknown };

@@ -25,9 +25,9 @@ import { startWorkers } from "./workers/start.ts";
 
 export type Gateway = Awaited<ReturnType<typeof startGateway>>;
 
-/** Where it is between its start and its stop. */
+/** The stage of the gateway between its start and its stop. */
 type Phase = {
-  /** Whether every transaction that an earlier process left open has come to its end; before, no job is taken. */
+  /** True once every transaction that an earlier process left open has come to its end; before, no job is taken. */
   recovered: boolean;
   /** False once it is known that the process stops: `/readyz` says that requests should go elsewhere. Those that come are served. */
   accepting: boolean;

@@ -13,7 +13,7 @@ import { createHttpServer } from "./routes/limits.ts";
 
 /** A graceful stop waits this long for running answers, then for their settlements. */
 const STOP_MS = 20_000;
-/** Of all connections, what one address may have. */
+/** The share of all connections that one address may have. */
 const SHARE_OF_ONE = 0.1;
 /** Time for the last bytes after that, and for the last spans. */
 const FLUSH_MS = 2_000;

@@ -10,7 +10,7 @@ const FORMAT = /^svc_live_[A-Za-z0-9]{32}$/;
 
 type KeyOwner = { wallet: string; createdAt: Date; suspended: boolean };
 
-/** What can be shown of a wallet's key: its last four characters, never more. */
+/** The part of a wallet's key that can be shown: its last four characters, never more. */
 type KeySummary = {
   hint: string;
   createdAt: Date;
@@ -26,7 +26,7 @@ function newKey(): string {
   return key;
 }
 
-/** Whether the use of a key is to be written down: once a minute. */
+/** SQL condition: the use of the key was not noted within the last minute. */
 const UNNOTED = "(last_used_at IS NULL OR last_used_at < now() - interval '1 minute')";
 
 // A fast hash is right here: a key has 190 random bits, there is nothing to guess.
@@ -96,7 +96,8 @@ export class Keys {
     const key = newKey();
     const owner = wallet.toLowerCase();
     await transaction(this.#pool, async (client) => {
-      // Of several at once the last one stays. The lock comes first, so that the next statement sees what the one before it left.
+      // If several calls run at once, the last one's key stays. The lock comes first, so that the next statement sees the row that an
+      // earlier call left.
       await client.query("SELECT pg_advisory_xact_lock(hashtextextended('api key of ' || $1, 0))", [owner]);
       await client.query(
         `WITH earlier AS (DELETE FROM api_key WHERE wallet = $2 RETURNING suspended_at, created_at)

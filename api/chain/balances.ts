@@ -22,7 +22,7 @@ import { type Head, type Rpc, RpcError, RpcUnreachable } from "./rpc.ts";
 /** Credits of a wallet. `free` can be spent and withdrawn; `escrowed` is locked in unfinished jobs. */
 export type Balance = { free: number; escrowed: number };
 
-/** Who may lock a wallet's credits and how many, and what was locked on the UTC day `spentDay` (days since 1970). */
+/** Which operator may lock a wallet's credits and how many, and how many were locked on the UTC day `spentDay` (days since 1970). */
 export type SpendingTerms = {
   /** The one operator that may; 0: none. */
   operator: number;
@@ -64,7 +64,7 @@ type Entry = Balance & {
 /** An answered job of ours whose settlement is not seen mined. */
 type SettlingRow = { jobId: Hex; attempt: number; countedTokens: number; completion: Completion };
 type ChainJob = ContractFunctionReturnType<typeof abi, "view", "jobOf">;
-/** What a read of the chain tells, all of it at one block. */
+/** The result of one read of the chain, all of it at one block. */
 type AtBlock = { block: number; account: AccountWord; returns: Returns };
 
 type Parts = {
@@ -282,7 +282,9 @@ export class Balances {
     return { block: Number(block), account, returns };
   }
 
-  /** What the settlement of a job gives back; null if the job holds no credits, or the contract would refuse the settlement. */
+  /**
+   * The credits that the settlement of a job gives back; null if the job holds no credits, or the contract would refuse the settlement.
+   */
   #returnOf({ attempt, countedTokens, completion }: SettlingRow, job: ChainJob): Return | null {
     // A proven job may be charged what its worker proved, which can be all of its lock.
     if (job.status !== ChainStatus.Locked && job.status !== ChainStatus.Acknowledged) return null;
@@ -356,7 +358,10 @@ const BY_THE_WALLET = new Set([
   "Job_NotAuthorized",
 ]);
 
-/** Of a wallet without jobs in the last minutes. So many reverts cost the gateway about what such a wallet costs its owner. */
+/**
+ * Locks that a wallet without jobs in the last minutes may have on their way. If all of them revert, that costs the gateway about what such
+ * a wallet costs its owner.
+ */
 const FIRST = 32;
 /** Each mined lock allows so many more: a wallet with many clients has all of its locks on their way after a few blocks. */
 const MORE = 2;

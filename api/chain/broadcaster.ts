@@ -11,7 +11,7 @@ type BroadcastResult =
   | { status: "refused"; error: RpcError }
   | { status: "unclear"; error: Error };
 
-/** How long the node may hold a synchronous sending open; after that receipts are asked for. */
+/** How long the node may hold a synchronous sending open; after that the gateway asks for receipts. */
 const SYNC_WAIT_MS = 5_000;
 /** For this long after a synchronous sending without an answer the plain method is used: a proxy before the node may drop the other one silently. */
 const PLAIN_MS = 60_000;

@@ -33,7 +33,10 @@ export const CONFIRM_MS = 20_000;
 /** For so long one reading of the newest known block serves every job that is looked at: a sweep looks at all open jobs, one after the other. */
 const KNOWN_MS = 1_000;
 
-/** Whether a look shows a block that no lock of the job can follow: by its own time, or by the clock where a quiet chain makes no blocks. */
+/**
+ * True if no lock of the job can be mined after the block of this look: by the block's time, or by the clock if a quiet chain makes no
+ * blocks.
+ */
 export function isPastLock({ block, at, known }: AbsentLook, { validUntil, inclusion }: LockTerm): boolean {
   if (block.number < known) return false;
   return block.timestamp >= validUntil || at / 1000 > validUntil + inclusion;

@@ -1,7 +1,10 @@
 import { type Address, type Hex, numberToHex } from "viem";
 import { type Rpc, RpcError } from "./rpc.ts";
 
-/** Who used a nonce: the transaction, or null where the block has none of the sender with it (a delegated account can use one up). */
+/**
+ * The block in which a nonce was used, and the transaction that used it; null if none of the sender's transactions there has the nonce (a
+ * delegated account can use one up).
+ */
 export type NonceUser = { hash: Hex | null; block: number };
 
 type Transaction = { from: Address; nonce: Hex; hash: Hex };
@@ -51,6 +54,6 @@ export async function userOfNonce(rpc: Rpc, sender: Address, nonce: number): Pro
   }
 }
 
-/** Whether two looks found the same; null where a node could not show it. */
+/** True if two looks found the same use of the nonce. A look is null if the node could not show it. */
 export const isSameUser = (one: NonceUser | null, other: NonceUser | null): boolean =>
   one?.hash === other?.hash && one?.block === other?.block;

@@ -70,7 +70,7 @@ export type Offered = {
   gasOf: (operations: number) => bigint;
   /** The most that its node took when it last refused more; null while it has not. */
   mostGas: bigint | null;
-  /** Whether its node took the newest one: it is replaced only by an offer that is clearly higher. */
+  /** True if the node took the newest variant: then only an offer that is clearly higher replaces it. */
   isTaken: boolean;
   bounds: Bounds;
 };
@@ -140,7 +140,7 @@ const WAY_OUT: readonly { after: number; step: Step }[] = [
 const FIRST_FEWER = 8;
 const EACH_FEWER = 2;
 
-/** What to do with a transaction that its node refused. */
+/** Chooses the next step for a transaction that its node refused. */
 export function stepAfterRefusal(offered: Offered, facts: Facts, refusal: NodeRefusal | null, now: number): Step {
   const offer = newest(offered);
   const allows = (step: "raise" | "lower" | "fewer") => offerOf(step, offered, facts) !== null;
@@ -166,7 +166,7 @@ export function stepAfterRefusal(offered: Offered, facts: Facts, refusal: NodeRe
   return next.step === "fewer" && offer.operations === 0 ? "raise" : next.step;
 }
 
-/** What to do with a transaction that its node has taken and that is not mined in time; one step a block. */
+/** Chooses the next step for a transaction that its node has taken and that is not mined in time; one step a block. */
 export function stepOfStuck(offered: Offered, facts: Facts, steppedInBlock: number): Step {
   const offer = newest(offered);
   if (facts.count > offered.nonce) return "used";

@@ -146,10 +146,10 @@ export function batchGas(operations: readonly Operation[]): bigint {
   return operations.reduce((sum, operation) => sum + GAS_CEILING[operation.kind], BATCH_RESERVE);
 }
 
-/** Where an operation succeeded, and its events there. */
+/** The transaction and block in which an operation succeeded, and its events there. */
 type Success = { hash: Hex; blockNumber: number; blockTime: number; events: PlacedEvent[] };
 
-/** What became of one operation. It is known or not: there is no "probably failed". */
+/** The outcome of one operation. It is known or not: there is no "probably failed". */
 export type Outcome =
   | ({ status: "mined" } & Success)
   | { status: "reverted"; hash: Hex; blockNumber: number; revert: DecodedRevert };
@@ -186,7 +186,7 @@ export type MinedBatch = {
   blockHash: Hex;
   /** Unix seconds. */
   blockTime: number;
-  /** What it cost, wei; a rollup's part for its data included. */
+  /** The fee that the transaction cost, wei; a rollup's part for its data included. */
   fee: bigint;
   success: boolean;
   eventsByJob: Map<Hex, PlacedEvent[]>;
@@ -235,7 +235,7 @@ export function lacksLogs({ status, logs }: RawReceipt, operations: readonly Ope
   return operations.every(({ kind }) => MAY_BE_SILENT.has(kind)) ? "perhaps" : "yes";
 }
 
-/** What a transaction cost, wei. It is only shown and counted: what a node leaves out is nothing. */
+/** The fee of a transaction, wei. It is only shown and counted: a field that a node leaves out counts as 0. */
 export function feeOf({ gasUsed, effectiveGasPrice, l1Fee }: RawReceipt): bigint {
   const number = (hex: unknown): bigint => (isHex(hex) && hex !== "0x" ? BigInt(hex) : 0n);
   return number(gasUsed) * number(effectiveGasPrice) + number(l1Fee);

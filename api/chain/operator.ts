@@ -7,7 +7,10 @@ import type { Rpc } from "./rpc.ts";
 
 const LOOK_MS = 5_000;
 
-/** What can change of it while a gateway runs: its key can be removed, and the operator can be stopped. */
+/**
+ * The parts of the operator's state that can change while a gateway runs: the gateway's key can be removed, and the operator can be
+ * stopped.
+ */
 type Standing = { inOffice: boolean; stopped: boolean };
 
 /** `removed`: called once, when the key is found to be removed. From then on no job is taken until the process is started anew. */
@@ -58,7 +61,7 @@ export class Operator {
     return this.#standing.inOffice;
   }
 
-  /** What it earns of a charge, by the fee in force: 0.05 is 5 %. */
+  /** The operator's share of a charge, by the fee in force: 0.05 is 5 %. */
   async part(): Promise<number> {
     const { rpc, escrow } = this.#parts;
     const terms = { address: escrow, abi: inferenceEscrowAbi } as const;

@@ -7,13 +7,16 @@ import type { Address, Hex } from "viem";
 import { insertJobs, type NewJob, newJobsJson } from "../db/jobs.ts";
 import type { Operation } from "./operations.ts";
 
-/** What a signed transaction offers: how many of its nonce's operations are in it, from the first on, and at what price. */
+/** The terms of a signed transaction: how many of its nonce's operations are in it, from the first on, and its gas and prices. */
 export type Offer = { operations: number; gas: bigint; maxFee: bigint; priorityFee: bigint };
 
 /** One signed form of a transaction. */
 export type Variant = Offer & { hash: Hex; raw: Hex };
 
-/** What goes out with one nonce: its operations, and its variants, oldest first. The first variant has all operations. */
+/**
+ * The operations that are sent with one nonce, and the signed variants of their transaction, oldest first. The first variant has all
+ * operations.
+ */
 export type OutboxRow = { nonce: number; items: Operation[]; variants: Variant[] };
 
 /** In place of the mined hash where another transaction used the nonce. */
@@ -96,7 +99,7 @@ export class Outbox {
     return this.#read(where, [nonces, from, to]);
   }
 
-  /** Where transactions were seen mined above this block. */
+  /** The transactions that were seen mined above this block, each with its block. */
   async minedAbove(block: number): Promise<{ nonce: number; block: number; hash: Hex }[]> {
     const result = await this.#pool.query({
       name: "outbox-mined-above",

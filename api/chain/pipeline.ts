@@ -151,7 +151,7 @@ export class Pipeline {
     // The chain is behind what we saw mined (reorganisation, restored development chain): the same bytes go out again.
     await this.#reorgs.takeBackLost();
     const open = await this.#takeUp(Number(count));
-    // What is taken up can wait for an earlier nonce that a reorganisation removes meanwhile.
+    // Reorganisations are watched from here on: an open transaction can wait for an earlier nonce that a reorganisation removes meanwhile.
     this.#reorgs.start((row) => this.#again(row));
     this.#finality = repeat(() => this.#requeueFinal(), FINALITY_LOOK_MS);
     return { recovered: Promise.all(open).then(() => {}) };
@@ -501,12 +501,12 @@ export class Pipeline {
   }
 }
 
-/** How long the first of these has been on its way, ms; 0 without one. */
+/** How long the first of these transactions has been on its way, ms; 0 without one. */
 function ageOfFirst([first]: Iterable<InFlight>): number {
   return first === undefined ? 0 : performance.now() - first.since;
 }
 
-/** What a batch did for one of its jobs. */
+/** The outcome of a batch for one of its jobs. */
 function successOf(jobId: Hex, { hash, blockNumber, blockTime, eventsByJob }: MinedBatch) {
   return { hash, blockNumber, blockTime, events: eventsByJob.get(jobId) ?? [] };
 }
@@ -520,7 +520,7 @@ function tellPromise({ variant, batch }: PlacedVariant, waiters: Waiters): void 
   }
 }
 
-/** Whether the contract refuses the operation by now. */
+/** True if the operation's deadline has passed, so that the contract refuses it. */
 const hasEnded = ({ operation: { kind, deadline } }: Waiting, now: number): boolean =>
   HAS_DEADLINE.has(kind) && now >= deadline;
 

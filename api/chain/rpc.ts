@@ -82,7 +82,7 @@ export class Head {
     return Date.now() - this.#seenAt;
   }
 
-  /** Whether that is so long that no request may be taken. */
+  /** True if the node has been silent for so long that no request may be taken. */
   get isSilent(): boolean {
     return this.silentMs > SILENT_MS;
   }

@@ -12,7 +12,7 @@ import { SignerLock } from "./signer-lock.ts";
 
 /** The chain as this process reads it, and whom it signs for. */
 export type Chain = Awaited<ReturnType<typeof connectChain>>;
-/** How this process sends, and what it knows of the wallets' balances. */
+/** The parts that send this process's transactions and know the wallets' balances. */
 export type Sending = Awaited<ReturnType<typeof startPipeline>>;
 
 /**
@@ -45,7 +45,7 @@ export async function connectChain({ config, logger }: Pick<Base, "config" | "lo
   return { account, chainId, escrow, contracts, rpc, signerLock, operator, head, stop };
 }
 
-/** What the pipeline tells the rows of jobs: each mined batch, and which jobs a reorganisation opened again. */
+/** The functions by which the pipeline updates job rows: for each mined batch, and for jobs that a reorganisation opened again. */
 type Rows = { observe: BatchObserver; reopen: (jobIds: Hex[]) => Promise<void> };
 
 /**

@@ -24,7 +24,7 @@ import type { Offer, Outbox, OutboxRow, Variant } from "./outbox.ts";
 import { findReceipts } from "./receipts.ts";
 import type { Head, RawReceipt, Rpc } from "./rpc.ts";
 
-/** What a process needs to send as its signer. */
+/** Everything that a process needs to send transactions as its signer. */
 export type SigningContext = {
   account: LocalAccount;
   chainId: number;
@@ -38,7 +38,7 @@ export type SigningContext = {
     batchItems: Histogram;
     confirmationSeconds: Histogram<"kind">;
     operations: Counter<"kind" | "outcome">;
-    /** What was done with transactions that were refused or not mined: raise, lower, fewer, foreign; resend after a broken promise. */
+    /** Steps taken for transactions that were refused or not mined: raise, lower, fewer, foreign; resend after a broken promise. */
     transactionSteps: Counter<"step">;
   };
   logger: Logger;
@@ -133,16 +133,16 @@ class OpenNonce {
   readonly #log: Logger;
   /** Number of the block for which the sequencer promises it; null while it does not. */
   #promisedFor: number | null = null;
-  /** Whether the newest variant has to be sent, again perhaps. */
+  /** True while the newest variant has to be sent, for the first time or again. */
   #send = true;
   /** First sending of the newest variant, ms; later where waiting was not its fault. Sending the same bytes again does not start it anew. */
   #since = Date.now();
   #refusal: NodeRefusal | null = null;
-  /** What the node last said when it refused. Only for the log. */
+  /** The node's last refusal, for the log only. */
   #refusedWith = "";
   #steppedInBlock = -1;
   #quietLooks = 0;
-  /** Who was seen to have used the nonce, while that is no variant of ours with a receipt. */
+  /** The use of the nonce that was seen, while it is by no variant of ours with a receipt. */
   #user: SeenUser | null = null;
 
   constructor(sending: Sending, row: OutboxRow, onPromise: (promised: PlacedVariant | null) => void) {
@@ -198,7 +198,7 @@ class OpenNonce {
     return { status: result.status, receipt: null };
   }
 
-  /** What the sequencer promises is not stuck: nothing else is offered for it. */
+  /** The sequencer promised the transaction, so it is not stuck: no other variant is offered. */
   #promised({ variant, batch }: PlacedVariant): void {
     this.#since = Date.now();
     if (this.#promisedFor === batch.blockNumber) return;
@@ -337,7 +337,7 @@ function gasOfFirst({ items, variants }: OutboxRow): (operations: number) => big
 type Block = { number: number; hash: Hex };
 type Look = Facts & { newest: Block };
 
-/** What one node shows of the signer and of the variants; null where it does not answer. */
+/** Reads from one node the state of the signer and of the variants; null if the node does not answer. */
 async function look({ context, rpc }: Sending, { variants }: OutboxRow, log: Logger): Promise<Look | null> {
   const { address } = context.account;
   const byHash = variants.map(({ hash }) => ({ method: "eth_getTransactionByHash", params: [hash] }));
@@ -351,7 +351,7 @@ async function look({ context, rpc }: Sending, { variants }: OutboxRow, log: Log
   try {
     const answers = await rpc.answers(calls, READ_MS);
     const [used, wei, newest] = answers.slice(0, -byHash.length).map(unwrap) as State;
-    // Of a transaction that it does not know, a node that indexes has an error.
+    // A node that is still indexing answers with an error for a transaction that it does not know.
     const known = answers.slice(-byHash.length).map((answer) => ("error" in answer ? null : answer.result));
     return {
       count: Number(used),
@@ -367,7 +367,7 @@ async function look({ context, rpc }: Sending, { variants }: OutboxRow, log: Log
   }
 }
 
-/** Who was first seen to have used a nonce, and when (ms). `isForeign`: a later look found the same. */
+/** The first use of a nonce that was seen, and when (ms). `isForeign`: a later look found the same. */
 type SeenUser = { found: NonceUser | null; at: number; isForeign: boolean };
 
 /**

@@ -65,7 +65,7 @@ export class AbandonedRequests {
     return rows[0]?.jobId ?? null;
   }
 
-  /** Whether each of the requests has a job to join. Hardly any has one, so requests of one moment share this query. */
+  /** Whether each of the requests has a job to join. Few have one, so all requests of one moment share this query. */
   async #areJoinable(requests: readonly RepeatedRequest[]): Promise<boolean[]> {
     const { rows } = await this.#pool.query<{ wallet: string; bodyHash: Buffer }>({
       name: "abandoned-joinable",

@@ -13,7 +13,10 @@ const REQUEST = {
 };
 export type DisputeRequest = RowOf<typeof REQUEST>;
 
-/** How a request was answered: `outcome` is `opened`, `equal` or a reason of refusal; null while it was not. The job's row has the transaction. */
+/**
+ * A dispute request with its answer: `outcome` is `opened`, `equal` or a reason of refusal; null until then. The job's row has the
+ * transaction.
+ */
 const ANSWERED = { ...REQUEST, outcome: column<string | null>() };
 export type AnsweredRequest = RowOf<typeof ANSWERED>;
 

@@ -1,4 +1,4 @@
-/** What workers did wrong: the kinds of it, and the record that operators and a worker's page show. */
+/** Incidents at workers: their kinds, and the record that operators and a worker's page show. */
 import type pg from "pg";
 import type { Logger } from "pino";
 import type { Hex } from "viem";
@@ -25,7 +25,7 @@ const refusal = (title: string): Kind => ({ severity: "refusal", title });
 
 /** Every incident the gateway tells apart: values of the metric's label `code` and of the stored incidents. */
 export const INCIDENTS = {
-  // What the gateway finds out by itself.
+  // The gateway finds these out by itself.
   hash_mismatch: misconduct("signed another answer than it sent"),
   wrong_length: misconduct("signed another length than its answer has"),
   wrong_signature: misconduct("sent a completion that its key did not sign"),
@@ -48,7 +48,7 @@ export const INCIDENTS = {
   never_finished: failure("did not finish within the job's time"),
   refused: failure("refused in a way the protocol does not know"),
   other: failure("gave a reason the protocol does not know"),
-  // What the worker says.
+  // The worker itself reports these.
   [JobErrorCode.BackendFailed]: failure("reported that its model server failed"),
   [JobErrorCode.Timeout]: failure("reported that it ran out of time"),
   [JobErrorCode.TooLong]: failure("reported an answer longer than its limit"),

@@ -31,7 +31,7 @@ export class IndexUnavailable extends Error {
   }
 }
 
-/** What was read of the index; `absent` while it is being built. */
+/** The result of a read of the index, or `absent` while the index is being built. */
 export async function ifIndexed<Found, Absent>(found: Promise<Found>, absent: Absent): Promise<Found | Absent> {
   try {
     return await found;
@@ -90,7 +90,7 @@ export type JobQuery = {
   model?: string | undefined;
 };
 
-/** Whether a page begins at the oldest job after a cursor, and goes on towards the newest. */
+/** True if a page begins at the oldest job after a cursor and goes on towards the newest. */
 export const walksUp = ({ before, after }: Pick<JobQuery, "before" | "after">): boolean =>
   after !== undefined && before === undefined;
 

@@ -91,7 +91,7 @@ export const MODEL = {
 };
 export type ModelRow = RowOf<typeof MODEL>;
 
-/** Whether worker `w` may take a job at time $1: as the registry decides it, announced terms included once their time has come. */
+/** SQL condition: worker `w` may take a job at time $1. Like the registry, it applies announced stake terms once their time has come. */
 const ACTIVE = `w.unbonds_at IS NULL AND w.stake >= (
   SELECT CASE WHEN stake_terms_change_at <= $1 THEN next_minimum_stake ELSE minimum_stake END
   FROM ${view("protocol_config")})`;

@@ -32,7 +32,9 @@ import { CHAIN_JOB_ID, column, type Reader, type RowOf, select, snakeCase } from
 
 /** `locking` and `unlocked` are the gateway's own: a client never sees a job in them. */
 export type StoredState = Exclude<JobState, "disputed"> | "locking" | "unlocked";
-/** What a claim sets: the client that waited for the process before has no answer. */
+/**
+ * The columns that are set when a process takes over an earlier one's job: the client that waited for the earlier process got no answer.
+ */
 const CLIENT_LOST = `failure_reason = CASE WHEN repeatable OR client_left OR failure IS NOT NULL THEN failure_reason ELSE 'answer_lost' END,
                      failure = CASE WHEN repeatable OR client_left THEN failure
                                     ELSE COALESCE(failure, 'the gateway ended while its client waited') END`;
@@ -99,7 +101,7 @@ export type NewJob = {
   creditsLocked: number;
   /** Output tokens of the answer, at most; null if the request's `max_tokens` limits reasoning too. */
   maxTokens: number | null;
-  /** Whether its request can be sent again and gets this job's answer. */
+  /** True if the client can repeat the request and then gets this job's answer. */
   repeatable: boolean;
 };
 
@@ -332,7 +334,7 @@ export class JobStore {
       leave.written.resolve(this.#lanes.left.add(step));
     };
     const leave: Leave = { step, write, written: Promise.withResolvers<void>() };
-    // Of several clients of a job, the last one's leave counts.
+    // If several clients of a job leave, only the last one's leave is written.
     this.#leaves.get(step.jobId)?.written.resolve(leave.written.promise);
     this.#leaves.set(step.jobId, leave);
     setTimeout(write, this.#leaveMs);

@@ -213,7 +213,10 @@ export const observedModels = (reader: Reader): (() => Promise<Map<number, Obser
 /** Hours of the last 24 in which a worker's models could be asked, and hours that its answers took, from the offer to the last token. */
 export type WorkTime = { asked: number; atWork: number };
 
-/** Of all workers, by address (lower case). The hour that began more than 24 hours ago counts in part. One read for all callers. */
+/**
+ * The work times of all workers, by address (lower case). The hour that began more than 24 hours ago counts in part. All callers share one
+ * read.
+ */
 export const workTimes = (reader: Reader, now: () => number = Date.now): (() => Promise<Map<string, WorkTime>>) =>
   sharedRead(async () => {
     const { rows } = await reader.query<WorkTime & { worker: string }>({

@@ -76,7 +76,7 @@ export async function transaction<T>(pool: pg.Pool, work: (client: pg.PoolClient
     await client.query("COMMIT");
     return result;
   } catch (error) {
-    // What ended the connection says more than the query that found it ended.
+    // The error that broke the connection says more than the error of the query that noticed it.
     const cause = broken ?? error;
     // A connection that cannot even roll back is not given to the next one.
     await client.query("ROLLBACK").catch((failure: Error) => {
@@ -91,7 +91,7 @@ export async function transaction<T>(pool: pg.Pool, work: (client: pg.PoolClient
 
 // ---------------------------------------------------------------- which chain the tables are of
 
-/** What tells one deployment on one chain from any other. */
+/** The values that identify one deployment on one chain. */
 export type Incarnation = { chainId: number; startBlockHash: string; contracts: { InferenceEscrow: string } };
 
 export function incarnationName({ chainId, startBlockHash, contracts }: Incarnation): string {

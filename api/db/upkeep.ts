@@ -116,7 +116,10 @@ async function renewTable(
   return count;
 }
 
-/** What a webhook's URL is bound to: its secret's ciphertext, bound to the id, cannot stand in its place. */
+/**
+ * The context to which the encryption binds a webhook's URL. The webhook's secret is bound to the plain id, so its ciphertext cannot stand
+ * in for the URL.
+ */
 export const urlContext = (id: string): string => `${id} url`;
 
 // ---------------------------------------------------------------- what has had its time

@@ -30,7 +30,7 @@ type Parts = {
 };
 
 const ROUND_MS = 30_000;
-/** Of each kind in one round: they must not hold up jobs in the queue. */
+/** The most operations of each kind that one round submits: more would hold up jobs in the queue. */
 const AT_ONCE = 10;
 /** A debt is paid in parts, as the treasury earns. Each part costs gas, so these bound how often one is tried, and its size in token units (1 USDG). */
 const DEBT_PAUSE_MS = 3_600_000;

@@ -21,7 +21,10 @@ import { type JobTimes, settleBefore } from "../jobs/next-step.ts";
 import type { RowUpdater } from "../jobs/row-updater.ts";
 import type { Signing, SigningDomain } from "../workers/signatures.ts";
 
-/** What the client of a refused dispute is told. `seconds`: the time to dispute; `disputeTx`: of a dispute that is open. */
+/**
+ * Makes the error that the client of a refused dispute gets. `seconds`: the time to dispute; `disputeTx`: the transaction of a dispute that
+ * is open.
+ */
 export type RefusalMessage = (
   job: string,
   more: { seconds: number; disputeTx: Hex | null },
@@ -292,7 +295,7 @@ export class Decider {
     return proofTx === null ? null : provenIn(rpc, jobId, proofTx);
   }
 
-  /** Whether the chain's proof is of the Completion that is stored. */
+  /** True if the proof on chain is of the Completion that the gateway stored. */
   async #isProof(jobId: Hex, stored: StoredJob | null): Promise<boolean> {
     if (!stored?.completion) return false;
     const [digest] = await this.#client.readContract({ ...this.#escrow, functionName: "proofOf", args: [jobId] });
@@ -320,11 +323,11 @@ export class Decider {
 /** A job that can be disputed: on the chain, and in the gateway's row. */
 type Disputable = { job: ChainJob; stored: StoredJob | null };
 
-/** Whether a reply may be on its way: what was sent is noted when its connection ends. */
+/** True if the reply may still be on its way to the client: the gateway stores what it sent when the connection ends. */
 const isBeingSent = (stored: StoredJob | null): boolean =>
   stored?.sentHash === null && Date.now() - (stored.finalTokenAt?.getTime() ?? 0) < SENDING_MS;
 
-/** What this service sent to the job's client, signed: its arbiters read it. Null where that is not known. */
+/** Signs what this service sent to the job's client, for the arbiters to read. Null if that is not known. */
 async function signDelivery(
   { account, chainId, escrow }: Signing,
   jobId: Hex,

@@ -12,9 +12,11 @@ import { Decider, type Decision, type DecisionContext, REFUSALS, type Refusal, t
 
 /** After the wait for the settlement, a client waits this much longer for the dispute's transaction. */
 const OPEN_WAIT_MS = 60_000;
-/** How often requests are looked for that another process recorded, or an earlier one left behind. */
+/** How often this gateway looks for requests that another process recorded, or that an earlier process left behind. */
 const SWEEP_MS = 1_000;
-/** How often the record is looked at for the answer of another gateway, and for that of one that took an own request over. */
+/**
+ * How often the record is read for an answer: another gateway's, or, for a request of this gateway, that of a gateway that took it over.
+ */
 const LOOK_MS = 250;
 const OWN_LOOK_MS = 1_000;
 /** So long after the chain, the transaction of somebody else's dispute is known here, unless the index is away. */

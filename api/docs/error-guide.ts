@@ -1,6 +1,6 @@
 import type { ErrorCode } from "../errors.ts";
 
-/** What a person who got an error wants to know. `retry`: what a repetition of the same request can achieve; nothing without it. */
+/** The documentation of one error code. `retry`: what a repetition of the same request can achieve; absent if it achieves nothing. */
 type ErrorEntry = { cause: string; fix: string; retry?: string };
 
 /** One entry for every code: the type says when one is missing. */

@@ -59,7 +59,7 @@ function errorEntry(code: ErrorCode): string {
   return `<p>${inline(`Status ${statuses}, type \`${type}\``)}</p><dl>${items.join("")}</dl>`;
 }
 
-/** What stands for `{{name}}` in the guide: the addresses and settings of the service that shows it. */
+/** The values of the guide's `{{name}}` placeholders: the addresses and settings of the service that shows it. */
 function placeholders(config: Config, operator: number): Record<string, string> {
   const hours = config.OUTPUT_RETENTION_HOURS;
   const keysKept = Math.max(hours, 24);
@@ -104,7 +104,7 @@ const withAlternatives = (html: string): string =>
 /** As the application names them (web/src/ui/samples.ts). */
 const LANGUAGES: Record<string, string> = { sh: "curl", js: "JavaScript", python: "Python" };
 
-/** What follows a code block's language is its caption. */
+/** In the line that opens a code block, the words after the language are the caption. */
 export const markdown = new Marked({
   renderer: {
     code({ text, lang = "" }) {
@@ -132,7 +132,10 @@ const DOCUMENTS = {
 };
 const PLACES = { [PATHS.models]: "Models", [PATHS.workers]: "Network", [PATHS.explorer]: "Explorer", "/docs": "Guide" };
 
-/** What stands above each page: the application's places, the documents, their search, and light or dark. None of it needs a script. */
+/**
+ * The top of each page: links to the application and the documents, the search field, and the choice of light or dark. None of it needs a
+ * script.
+ */
 function pageHead(path: string, asked: string): string {
   const links = (all: Record<string, string>, current: string) =>
     Object.entries(all)

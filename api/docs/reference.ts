@@ -2,7 +2,7 @@
 import type { createDocument } from "zod-openapi";
 import { codeBlock, escapeHtml, inline, markdown, type Page, type Section, tabs } from "./pages.ts";
 
-/** What our own document uses of OpenAPI and JSON Schema. */
+/** The parts of OpenAPI and JSON Schema that our own document uses. */
 type Schema = {
   $ref?: string;
   type?: string | string[];
@@ -219,7 +219,7 @@ function typeOf(schema: Schema): string {
 
 const nameOf = (reference: string): string => reference.slice(reference.lastIndexOf("/") + 1);
 
-/** What a field means, and its values. Patterns are for programs: the document has them. */
+/** The meaning of a field and its values. Patterns are left out: they are for programs, which read them in the document. */
 function about(description: string, schema: Schema): string {
   const { minimum = schema.minLength ?? schema.minItems, maximum = schema.maxLength ?? schema.maxItems } = schema;
   const of =
@@ -276,7 +276,7 @@ class Schemas {
       return Object.keys(inner.properties ?? {}).length > 0 ? [this.fields(inner, mark)] : [];
     });
     if (objects.length === 0) return "";
-    // What a list or an event is about.
+    // The fields of `data` are shown unfolded: it holds the entries of a list or the object of an event.
     const open = name === "data" ? " open" : "";
     return `<details${open}><summary>Fields of <code>${escapeHtml(name)}</code></summary>${objects.join("")}</details>`;
   }

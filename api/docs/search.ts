@@ -2,7 +2,7 @@
 import MiniSearch from "minisearch";
 import { escapeHtml, type Page, type Section, shell } from "./pages.ts";
 
-/** What can be found: a section, or what stands below one of its headings. */
+/** An entry of the search: a section, or the text below one of its headings. */
 type Entry = { id: string; page: string; title: string; text: string };
 
 /** Results of one search, and characters and different words of a question that count: each word is looked for in the whole index. */

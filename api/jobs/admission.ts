@@ -1,4 +1,4 @@
-/** What is refused before credits are locked, and why: with an error that says what to do. */
+/** Checks a request before credits are locked; a refusal is an error that says what to do. */
 import type { Address, Hex } from "viem";
 import { type Ability, asksReasoning, type ChatRequest, needsOf } from "../../protocol/dispatch.ts";
 import type { DecodedRevert } from "../../protocol/events.ts";
@@ -28,10 +28,10 @@ const SECONDS_PER_DAY = 86_400;
 /** A request's authorization, and the SHA-256 of the body's bytes, which it signs. */
 export type RequestAuthorization = { signed: ClientAuthorization; bodyHash: Buffer };
 
-/** What a body asks for. Without `maxTokens` it has the default. */
+/** The fields of a request's body. Without `maxTokens`, the default applies. */
 type RequestedJob = { model: string; maxTokens: number | undefined; request: Omit<ChatRequest, "max_tokens"> };
 
-/** What a valid request asks for. */
+/** The job that a valid request asks for. */
 export type PlannedJob = {
   wallet: Address;
   model: Model;
@@ -45,11 +45,11 @@ export type PlannedJob = {
 export type AdmittedJob = {
   /** With the limit that it runs under. */
   request: ChatRequest;
-  /** Whether the client gets the reasoning, and pays for it: it asks for that, or the model always reasons. */
+  /** True if the client gets the reasoning and pays for it: the client asked for it, or the model always reasons. */
   showReasoning: boolean;
   /** To be locked. */
   credits: number;
-  /** Of a wallet with an authorization key: what that key signed. */
+  /** The authorization that the wallet's authorization key signed; null for a wallet without such a key. */
   authorization: SignedAuthorization | null;
 };
 
@@ -226,7 +226,7 @@ type LockedJob = { jobId: Hex; model: Model; credits: number; authorization: Sig
 /** Whom the gateway locks for, and why it may not lock now. */
 type OwnOperator = { operator: Pick<Operator, "id" | "mayNotLock"> };
 
-/** What a refused lock means for the client. */
+/** The error that the client gets when the contract refuses the lock. */
 export function lockError(context: OwnOperator, job: LockedJob, revert: DecodedRevert): ApiError {
   const { jobId, model, credits, authorization } = job;
   const [, first, second] = revert.args;

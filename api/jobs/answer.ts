@@ -1,7 +1,10 @@
 import type { Hex } from "viem";
 import { AnswerHash } from "../../shared/answer-hash.ts";
 
-/** What of an answer went to its client: the hash of the text, whether that is all of it, and how many characters of reasoning. */
+/**
+ * The part of an answer that was sent to its client: the hash of the text, whether that is all of the text, and the characters of
+ * reasoning.
+ */
 export type Sent = { sentHash: Hex; sentComplete: boolean; sentReasoning: number };
 
 /** The answer as it goes to its client. */
@@ -54,7 +57,7 @@ export class Answer {
   #ended = false;
   #wake: (() => void)[] = [];
 
-  /** Of both kinds. */
+  /** Number of pieces, those of content and those of reasoning. */
   get pieces(): number {
     return this.#pieces.length;
   }
@@ -80,7 +83,7 @@ export class Answer {
     this.#add("reasoning", text);
   }
 
-  /** Whoever reads it from now on gets its content alone. */
+  /** Removes the reasoning: a reader gets only the content from now on. */
   forgetReasoning(): void {
     const content = this.#pieces.filter(({ kind }) => kind === "content");
     this.#pieces.splice(0, this.#pieces.length, ...content);

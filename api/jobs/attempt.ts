@@ -59,7 +59,7 @@ export type AttemptInput = {
   unwanted: AbortSignal;
   /** Resolves when the job's lock is mined: until then nothing of the job goes on chain. */
   mined: Promise<unknown>;
-  /** Whether it was when the attempt began: a worker need not believe a sequencer's promise. */
+  /** True if the lock was mined when the attempt began. If it was only promised, the worker need not believe the sequencer's promise. */
   wasMined: boolean;
   /** Chain time before which the job can be settled. */
   settleBefore: number;
@@ -253,7 +253,7 @@ class AcknowledgementRelay {
   #byWorker: Hex | undefined;
   #timer: NodeJS.Timeout | undefined;
   #noting: NodeJS.Timeout | undefined;
-  /** What becomes of it on chain, once it is sent. */
+  /** The outcome of the acknowledgement on chain; null until it is submitted. */
   #mined: Promise<Outcome> | null = null;
   #over = false;
 

@@ -55,7 +55,7 @@ const uint32 = (digits: string): number | null => {
   return value !== null && value > 0 && value <= 0xffff_ffff ? value : null;
 };
 
-/** How each field is read, and what is said where it cannot be. */
+/** For each field, the function that reads it, and the words of the error if it cannot be read. */
 const FIELDS = {
   job_id: [fromApiJobId, "`job_` and 32 hex digits, in lower case"],
   max_tokens: [uint32, "a whole number of tokens"],
@@ -93,7 +93,7 @@ export function parseAuthorization(header: string): ClientAuthorization {
   };
 }
 
-/** What the request says of the job that it authorizes. `maxTokens`: the most output tokens it asks for. */
+/** The properties of a request that its authorization is compared with. `maxTokens`: the most output tokens it asks for. */
 type AuthorizedRequest = { wallet: Address; model: Model; maxTokens: number; bodyHash: Buffer };
 
 /** Checks an authorization as the contract will. `key`: the wallet's authorization key, zero for none. */

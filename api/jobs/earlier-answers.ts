@@ -1,4 +1,4 @@
-/** What became of a job that an earlier request began: its repetitions wait for the answer, and share the reads of the job's row. */
+/** Waits for the outcome of a job that an earlier request began. All repetitions of the request share the reads of the job's row. */
 import type { Hex } from "viem";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import type { JobStore, StoredJob } from "../db/jobs.ts";
@@ -21,7 +21,7 @@ const UNRECORDED_SECONDS = 20;
 export const claimLasts = ({ queue, lock }: Pick<JobTimes, "queue" | "lock">): number =>
   (queue + lock + UNRECORDED_SECONDS) * 1000;
 
-/** Whether the chain has the end of a job that nobody was charged for: its key is free, for any body. */
+/** True if the job ended without a charge, as the chain shows: its idempotency key is free again, for any body. */
 export const cameToNothing = ({ state }: StoredJob) =>
   state === "failed" || state === "refunded" || state === "unlocked";
 
@@ -38,7 +38,7 @@ type Repetition = {
   wallet: string;
   /** When the job has a row at the latest, ms since the epoch: one without a row by then came to nothing. */
   recordedBy: number;
-  /** Whether the earlier request still has the key, which it gives free when it ends without a lock. */
+  /** Whether the earlier request still holds the idempotency key. It gives the key free when it ends without a lock. */
   isClaimed: () => Promise<boolean>;
 };
 

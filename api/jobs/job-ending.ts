@@ -46,7 +46,7 @@ export type EndingParts = {
   balances: Pick<Balances, "expectReturn">;
   head: Pick<Head, "time" | "block">;
   times: JobTimes;
-  /** Of the answers that are kept. */
+  /** Encrypts the answers that are kept. */
   cipher: Pick<Cipher, "encrypt">;
   /** Hours for which an answer is kept; 0 keeps none. */
   outputRetentionHours: number;
@@ -75,7 +75,7 @@ type Settleable = KnownAnswer & { relayed?: Promise<Outcome> | null };
 /** An answer and its text. */
 export type FetchedAnswer = Settleable & { text: string };
 
-/** How far a job got. `outcome` is that of the last transaction; null where none was sent, and a later look goes on. */
+/** How far a look brought the job's end. `outcome` is that of the last transaction; null if none was sent, and a later look goes on. */
 export type Ending = { did: "settle" | "fail" | "refund" | "finalize" | "nothing"; outcome: Outcome | null };
 
 /** A settlement on its way. `signed`: hash of its transaction, before that is on record; `done`: whether it was mined as a settlement. */
@@ -83,9 +83,12 @@ export type Settling = { signed: Promise<Hex>; done: Promise<boolean>; charged: 
 
 /** A client waits this long for its job's end on chain. */
 const CLIENT_WAIT_MS = 10_000;
-/** How long the write of a refusal is retried while the database is unreachable. By then the job's own time is over, and it is refunded. */
+/**
+ * How long the gateway retries to store a refusal while the database is unreachable. By then the job's own time is over, and it is
+ * refunded.
+ */
 const NOTE_MS = 150_000;
-/** How often in one round a refund that came too early for the chain's time is sent again. */
+/** The most times that one round sends a refund that comes too early for the chain's time. */
 const REFUND_TRIES = 3;
 /** A wait up to this long, in seconds, is slept through. */
 const SHORT_WAIT = 2;
@@ -158,7 +161,7 @@ export class JobEnding {
     if (outcome?.status === "mined") return error(outcome.hash);
     const status = outcome?.revert.name === "Job_WrongState" ? outcome.revert.args[1] : undefined;
     if (status === ChainStatus.Proven || status === ChainStatus.Disputed) {
-      // Of several workers only the chain knows which one proved: the next sweep asks it.
+      // If several workers had the job, only the chain knows which one proved its answer: the next sweep asks the chain.
       const heldUntil = this.#parts.head.time + this.#parts.times.finalization;
       if (worker !== undefined) this.#parts.workers.withholds(worker, job.jobId, heldUntil * 1000);
       return withheldError(job, heldUntil);

@@ -36,7 +36,7 @@ export type JobObject = z.infer<typeof jobSchema>;
 /** The rows of one job: the index's, and the gateways' own. */
 type Rows = { row: IndexedJob | null; stored: StoredJob | null };
 
-/** How far a state is along a job's way: the further one of two sources is the newer one. */
+/** The order of a job's states. If two sources differ, the one with the further state is the newer one. */
 const PROGRESS: Record<JobState, number> = {
   pending: 0,
   processing: 1,
@@ -47,7 +47,7 @@ const PROGRESS: Record<JobState, number> = {
   disputed: 4,
 };
 
-/** What the gateways' row says of a job, under the index's names. */
+/** The gateway's own row of a job, with the index's field names. */
 const ownFacts = (stored: StoredJob) => ({
   id: stored.jobId,
   wallet: stored.wallet,
@@ -130,7 +130,7 @@ function refundReason(row: IndexedJob | null): (typeof REFUND_REASONS)[number] {
   return row?.equivocated ? "equivocation" : "timeout";
 }
 
-/** What operator and treasury give back of the charge; no field where nothing is due. */
+/** The credits that operator and treasury give back of the charge; no field if nothing is due. */
 function compensationOf({ compensationPaid: paid, compensationOwed: owed }: IndexedJob) {
   if (paid + owed === 0) return {};
   const credits = { credits_due: creditsOf(paid + owed), credits_paid: creditsOf(paid) };
@@ -168,7 +168,7 @@ function newer(indexed: JobState | null, stored: JobState | null): JobState | nu
   return PROGRESS[stored] > PROGRESS[indexed] ? stored : indexed;
 }
 
-/** Whether the gateway's own row alone says that the job is on a page. */
+/** True if the gateway's own row, without the index, already shows that the job matches the query. */
 function admits({ status, model }: JobQuery, stored: StoredJob): boolean {
   const isInState = status === undefined || stored.state === status;
   const isDisputed = status === "disputed" && stored.disputeTx !== null;

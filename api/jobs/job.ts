@@ -38,7 +38,7 @@ import { type ClockParts, judge, knowsTime } from "./verdict.ts";
 const CLOCK_SKEW = 5;
 /** An attempt's number is a uint8 in the Assignment and on chain. */
 const LAST_ATTEMPT = 255;
-/** How long a job goes on for a repetition of its request, after its client left without a byte of the answer. */
+/** How long a job goes on after its client left before the first byte of the answer, so that a repetition of the request can join it. */
 const JOIN_MS = 10_000;
 /** A request that failed at so many workers is tried at no other. */
 const MOST_FAILURES = 2;
@@ -49,7 +49,7 @@ const VERDICT_MS = 10_000;
 /** While an offer may still be taken, the chain is asked this often whether its worker has proven an answer. */
 const LOOK_MS = 250;
 
-/** What a job needs to run; its lock and its attempts take the rest. */
+/** The parts that a job needs to run, with those of its lock and of its attempts. */
 export type RunParts = LockParts &
   AttemptParts &
   ClockParts & {
@@ -58,7 +58,7 @@ export type RunParts = LockParts &
     /** Requests whose clients hung up, which a repetition can join. */
     abandoned: Pick<AbandonedRequests, "close">;
     rows: Pick<RowUpdater, "written">;
-    /** Where jobs wait for a place at a worker. */
+    /** The queue in which jobs wait for a place at a worker. */
     queue: Pick<PlaceQueue, "again">;
     workers: Pick<
       WorkerPool,
@@ -354,14 +354,14 @@ export class RunningJob {
     return isSound ? "request" : "workers";
   }
 
-  /** Whether all these models passed the gateway's own test in time. */
+  /** True if each of these models passed the gateway's own test within `VERDICT_MS`. */
   async #areSound(failures: readonly FailedAttempt[]): Promise<boolean> {
     const tests = Promise.all(failures.map(({ test }) => test));
     const results = await Promise.race([tests, sleep(VERDICT_MS).then(() => null)]);
     return results?.every(({ model }) => model === "sound") ?? false;
   }
 
-  /** Whether no other worker can have the job any more. A node that does not answer says nothing. */
+  /** True if the chain shows that no other worker can have the job any more. False if the node does not answer. */
   async #isClosedToWorkers(): Promise<boolean> {
     const { isClosedToWorkers, logger } = this.#parts;
     const { jobId } = this.input;
@@ -425,7 +425,7 @@ export class RunningJob {
       throw await this.#refuse({ reason, why: `${code}: ${detail}` }, workerBrokeOff);
     }
     const { workers, pauses } = this.#parts;
-    // Where `max_tokens` ended it before its text began, it says nothing against the model.
+    // An empty text says nothing against the model if `max_tokens` ended the answer within its reasoning.
     const isCutShort = finish_reason === "length" && reasoning !== "";
     if (text === "" && !isCutShort) workers.answeredEmpty(worker, model);
     else if (incident?.code !== "tokens_over_reported") workers.reportSuccess(worker.signer, model.number);

@@ -13,7 +13,7 @@ type StoredAnswer = {
   text: string;
   finishReason: FinishReason;
   billedTokens: number;
-  /** Who answered, and the message that it signed. */
+  /** The worker that answered, and the Completion that it signed. */
   worker: Address;
   signed: { completion: Completion; signature: Hex };
 };

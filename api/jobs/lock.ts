@@ -33,7 +33,7 @@ import type { JobTimes } from "./next-step.ts";
 import type { Admission } from "./place-queue.ts";
 import type { RowUpdater } from "./row-updater.ts";
 
-/** Where the time of one request went, for its client (`Server-Timing`) and for the benchmark. */
+/** Measures how long each step of one request takes, for its client (`Server-Timing`) and for the benchmark. */
 export class Timings {
   readonly #durations = new Map<string, number>();
   /** When the request arrived, `performance.now()`. */

@@ -78,16 +78,16 @@ export type JobFacts = {
   isDeliverable: boolean;
   /** Whether a worker was offered the job, as far as the row says. */
   wasOffered: boolean;
-  /** What the workers said in this round; null before they were asked. `later`: one is at work or out of reach. */
+  /** What the workers said in this round; null before they were asked. `later`: a worker is still at work on the job, or out of reach. */
   asked: "none" | "later" | null;
   /** For how long an answer that was charged has been asked for, seconds. */
   askingFor: number;
 };
 
-/** What the chain says of a job. */
+/** A job as the chain shows it. */
 export type JobOnChain = {
   status: number;
-  /** Whether wallet and operator are those of the row: an id can be made elsewhere, too. */
+  /** True if wallet and operator are those of the row: another gateway could lock a job with the same id. */
   isOurs: boolean;
   lockedAt: number;
   /** The worker that acknowledged it last, and in which attempt; null and 0 while nobody did. */
@@ -97,7 +97,7 @@ export type JobOnChain = {
   proof: Hex | null;
   /** Chain time from which that proof can be finalized; null unless the job is Proven. */
   finalizeFrom: number | null;
-  /** Whether it was never locked and will not be: what one node says at one moment does not show that (chain/job-sightings.ts). */
+  /** True if the job was never locked and will not be. One look at one node does not show that (chain/job-sightings.ts). */
   isAbsent: boolean;
 };
 

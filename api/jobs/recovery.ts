@@ -176,7 +176,7 @@ export class Recovery {
     await Promise.all(open.map((jobId) => this.#alone(jobId, () => refundOne(jobId))));
   }
 
-  /** What the chain says of a job at the block of its sighting, and who it belongs to. */
+  /** Reads the job, its wallet and its worker from the chain, at the block of the sighting. */
   async #read({ jobId, job, block }: JobSighting): Promise<ReadJob> {
     const { client } = this.#parts.rpc;
     const blockNumber = BigInt(block.number);

@@ -73,7 +73,7 @@ export class RowUpdater {
     this.#writing.set(jobId, writing);
   }
 
-  /** What an event writes; null for one that says nothing of the job's row. */
+  /** The write to the job's row that an event causes; null for an event that says nothing of the row. */
   #stepOf(
     jobId: Hex,
     { name, args }: PlacedEvent,

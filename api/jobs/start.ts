@@ -58,7 +58,7 @@ type Below = {
   rows: Awaited<ReturnType<typeof openRows>>;
   sending: Sending;
   workers: Workers;
-  /** Of the answers that are kept. */
+  /** Encrypts the answers that are kept. */
   cipher: Cipher;
   running: RunningJobs;
   /** Disputes the charge of an answer that its worker proved and withholds. */

@@ -20,7 +20,7 @@ const LONGEST_WORD = 2_048;
 const MOST_MERGED = 96 * 1024;
 const SAMPLES = 64;
 const SAMPLE_LENGTH = 256;
-/** How much an estimate may be too high without a request being refused for it. */
+/** Only this share of an estimate is counted, so that no request is refused because the estimate was somewhat too high. */
 const BENEFIT_OF_DOUBT = 0.9;
 /** Steps of a count between two looks at the others, some milliseconds. A merged byte takes as long as a few words that are tokens. */
 const SLICE = 10_000;

@@ -159,7 +159,7 @@ const BYTES_PER_TOKEN = 16;
 const ROOM_BESIDE = 1 / 32;
 /** A server's own tokenizer may need fewer tokens than the common one, by this share. A prompt is refused only if it fits in no case. */
 const OWN_TOKENIZER = 0.9;
-/** Of that room, what the answer to a text that fills the window may have. */
+/** Output tokens that a prompt may have even if it fills the window: they come from the room beside the window. */
 const LEAST_ANSWER = 256;
 
 /**

@@ -80,7 +80,7 @@ export class TurnQueue<T extends Waiting> {
     return undefined;
   }
 
-  /** Where several wallets have the most, it is the newcomer's if that is one of them. */
+  /** The newest entry of the wallet that has the most; if several wallets have equally many, of the newcomer's if it is among them. */
   #newestOfLongest(newcomer: T): T {
     let longest = this.#turns.get(newcomer.wallet) as T[];
     for (const own of this.#turns.values()) if (own.length > longest.length) longest = own;

@@ -20,7 +20,7 @@ export type Observed = {
   hash: Hex;
   text: string;
   bytes: number;
-  /** What it sent as reasoning, of which only the count is signed; null after a restart, since it is not stored. */
+  /** The worker's reasoning, of which it signs only the token count; null after a restart, because reasoning is not stored. */
   reasoning: string | null;
   /** Characters of the reasoning that a client has who pays for it. */
   shownReasoning: number;
@@ -29,7 +29,7 @@ export type Observed = {
   contextWindow: number;
   /** Chain time at which the answer was finished at the latest. */
   finishedBy: number;
-  /** Whether the gateway had the worker end it, because nobody waits for it any more. */
+  /** True if the gateway told the worker to end the answer, because no client waits for it any more. */
   isUnwanted: boolean;
 };
 
@@ -94,7 +94,7 @@ type Claim = {
   text: string;
   bytes: number;
   maxTokens: number | null;
-  /** Whether any count that the bytes allow costs the same. */
+  /** True if the reported counts are within the flat price, so that a recount would not change it. */
   isFlat: boolean;
 };
 
@@ -159,7 +159,7 @@ function isSignedBy(context: SigningDomain, message: Completion, signature: Hex,
   return recovers(worker, signature, () => jobDigests(context.chainId, context.escrow).completion(message));
 }
 
-/** Whether a worker's acknowledgement of an attempt is its own. */
+/** True if the worker itself signed the acknowledgement of this attempt. */
 export function isAcknowledgedBy(
   context: SigningDomain,
   message: { jobId: Hex; attempt: number },

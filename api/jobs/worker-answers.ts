@@ -24,7 +24,7 @@ export type AskParts = Signing &
 
 const FETCH_TIMEOUT_MS = 5_000;
 
-/** What a job's row says of it that matters to an answer. */
+/** The fields of a job's row that are needed to fetch and judge its answer. */
 type AskedJob = {
   jobId: Hex;
   /** The last attempt on record and its worker. */

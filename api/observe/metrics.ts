@@ -12,9 +12,9 @@ export type Observed = {
   indexedBlock: () => Promise<number | null>;
   /** The most jobs of one wallet that ended without a charge, of the last ten minutes. */
   mostUnpaid: () => Promise<number>;
-  /** What the signer can pay gas with, wei. */
+  /** Balance of the signer, from which it pays gas, wei. */
   signerBalance: () => Promise<bigint>;
-  /** Of a charge, for its operator, by the fee in force. */
+  /** The operator's share of a charge, by the fee in force. */
   operatorPart: () => Promise<number>;
 };
 
@@ -25,10 +25,10 @@ const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30
 
 const ATTEMPT_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** What a gauge shows: a number, or one for each value of its label. */
+/** The value of a gauge: a number, or one for each value of its label. */
 type Reading = number | Record<string, number>;
 
-/** What an operator watches; deploy/prometheus/alerts.yaml says which values are worth an alert. */
+/** The metrics that an operator watches; deploy/prometheus/alerts.yaml says which values are worth an alert. */
 export class Metrics {
   readonly registry = new Registry();
 
@@ -97,7 +97,7 @@ export class Metrics {
     ["worker", "code"],
   );
 
-  /** Of webhooks: attempts of this process, and what it saw derived. */
+  /** Metrics of webhooks: the attempts of this process, and the events that it saw derived. */
   readonly webhooks = {
     attempts: this.#counter(
       "gateway_webhook_attempts_total",

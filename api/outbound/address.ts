@@ -14,7 +14,9 @@ export type EndpointPolicy = { allowLocal: boolean; allowNetworks?: readonly Net
 const network = (text: string): Network => ipaddr.parseCIDR(text);
 const networks = (...texts: string[]): Network[] => texts.map(network);
 
-/** What an operator may allow. Loopback, link-local and the like belong to this machine and its cloud. */
+/**
+ * Private networks, which an operator may allow. Loopback, link-local and the like belong to this machine and its cloud, and stay refused.
+ */
 const PRIVATE = networks("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7");
 
 /**

@@ -129,7 +129,7 @@ export function guardedClient({
   const agents = { http: new HttpAgent(options), https: new HttpsAgent(options) };
   return {
     post: async (text, request) => {
-      // What the URL itself shows is judged here: Node connects to a literal address without a lookup.
+      // An address in the URL itself is judged here: Node connects to it without a lookup.
       const url = parseEndpoint(text, policy);
       const [send, agent] = url.protocol === "https:" ? [requestHttps, agents.https] : [requestHttp, agents.http];
       return await postOn(agent, send, url, request);

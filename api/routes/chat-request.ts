@@ -171,7 +171,7 @@ const noChoice = z.enum(["none", "auto"]);
 /** Agents show this sentence alone. */
 const NO_TOOLS = "is not offered: this service has no tool calling, so switch tools off in your client";
 
-/** What a client may send: the offered fields, and those that are refused by name instead of being ignored. */
+/** The body that a client may send: the offered fields, and those that are refused by name instead of being ignored. */
 export const chatRequestSchema = chatBodySchema
   .extend({
     n: notOffered(z.literal(1)),
@@ -235,7 +235,7 @@ export function parseChatBody(body: unknown): ChatBody {
   };
 }
 
-/** What a value costs beside its text, bytes. */
+/** The bytes that a value takes beside its text. */
 const VALUE_BYTES = 40;
 
 /** Bytes that a value takes in memory, about, with all that is in it: two for each character of a text that has any beyond Latin-1. */

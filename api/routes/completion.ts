@@ -1,4 +1,4 @@
-/** What clients get of an answer: the completion object, or its chunks as Server-Sent Events. */
+/** Sends answers to clients: as the completion object, or as its chunks in Server-Sent Events. */
 import { once } from "node:events";
 import type { Response } from "express";
 import type { Address, Hex } from "viem";
@@ -12,10 +12,10 @@ import type { usageSchema } from "../schemas/resources.ts";
 
 export type Usage = z.infer<typeof usageSchema>;
 
-/** What plain and streamed replies of one job share. `created` in Unix seconds. */
+/** The fields that plain and streamed replies of one job share. `created` in Unix seconds. */
 export type CompletionBase = { jobId: string; model: string; created: number };
 
-/** What an answer's Completion and its billed tokens come to. */
+/** The usage that a reply reports, from the answer's Completion and its billed tokens. */
 export function usageOf(
   { promptTokens, completionTokens }: Pick<Completion, "promptTokens" | "completionTokens">,
   billedTokens: number,
@@ -131,7 +131,7 @@ export async function streamAnswer(response: Response, answer: Answer, parts: St
   response.setHeader("cache-control", "no-cache, no-transform");
   response.setHeader("x-accel-buffering", "no");
   if (takesTrailers) response.setHeader("trailer", "x-service-settlement-tx, x-service-credits-remaining");
-  // What is there already goes out with the headers, in one packet.
+  // Text that is already there is sent with the headers, in one packet.
   const { socket } = response;
   socket?.cork();
   process.nextTick(() => socket?.uncork());

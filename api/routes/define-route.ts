@@ -51,9 +51,9 @@ type Definition<Parts, Query extends z.ZodObject, Body extends z.ZodType, Answer
   response: Success & { schema: Answer };
   /** Codes that the operation has beside those of every route. */
   errors?: readonly ErrorCase[];
-  /** Whether its answers name the job that they concern in their headers. */
+  /** True if the headers of its answers name the job that they concern. */
   aboutJob?: boolean;
-  /** Whether it is read from the index of the chain, which can be behind: then the answer says up to when. */
+  /** True if its answers come from the index of the chain, which can be behind: then they say up to when. */
   isIndexed?: boolean;
   /** Runs before the request is read, for example to bound how many are read at once. */
   before?: () => RequestHandler;

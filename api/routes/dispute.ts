@@ -42,10 +42,10 @@ const disputeSchema = z
   })
   .meta({ id: "Dispute", description: "What came of a dispute." });
 
-/** What tools add to the end of a text that they hash: `echo`, and editors. */
+/** The line ends that `echo` and editors add to a text before it is hashed. */
 const LINE_ENDS = ["\n", "\r\n"];
 
-/** What probably happened, if the hash is that of the kept answer with a line break at its end. */
+/** A note for the client, if its hash is that of the kept answer with a line break at the end; null otherwise. */
 function noteOf(receivedHash: Hex, kept: string | null): string | null {
   const hashOf = (text: string): Hex => `0x${createHash("sha256").update(text).digest("hex")}`;
   if (kept === null || !LINE_ENDS.some((end) => hashOf(kept + end) === receivedHash)) return null;

@@ -23,7 +23,7 @@ export function errorHandler(docsUrl: string, logger: Logger): ErrorRequestHandl
       response.destroy();
       return;
     }
-    // What a route announced for its own answer is not true of an error.
+    // The route may have announced trailers for its own answer; an error has none.
     response.removeHeader("trailer");
     // RFC 6750: what kind of key is asked for, and whether one was there.
     if (apiError.status === 401) {
@@ -157,7 +157,7 @@ export function answerMalformed(server: Server, docsUrl: string, logger: Logger)
       "connection: close",
     ];
     socket.end(`${head.join("\r\n")}\r\n\r\n${body}`, () => socket.destroy());
-    // Of a client that reads nothing, either.
+    // A client that does not read the error is disconnected as well.
     setTimeout(() => socket.destroy(), FLUSH_MS).unref();
   });
 }

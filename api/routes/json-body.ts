@@ -37,7 +37,7 @@ const PARSED = 3;
 /** A body of at most so many bytes and values is parsed, hashed and looked at within a millisecond. */
 const QUICK = { bytes: SMALL_BODY, values: 1_000 };
 
-/** What all bodies of a gateway share. */
+/** The memory and the parsing time that all request bodies of a gateway share. */
 export class Bodies {
   readonly budget = new BodyBudget(BODIES_LIMIT, WALLET_LIMIT, WALLET_RATE);
   /** Bodies that take longer than a quick one are parsed one at a time, in a quarter of the event loop's time. */

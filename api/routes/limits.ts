@@ -101,7 +101,7 @@ function hasToken(header: string | undefined, token: string): boolean {
 
 // ---------------------------------------------------------------- other origins
 
-/** What scripts in a browser may read of an answer. */
+/** The response headers that scripts in a browser may read. */
 const EXPOSED = Object.keys(HEADERS).join(", ").toLowerCase();
 const PREFLIGHT_SECONDS = "7200";
 

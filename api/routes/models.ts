@@ -8,7 +8,7 @@ import { defineRoute, pathParameter } from "./define-route.ts";
 
 /** Fields of a chat request that every model takes. */
 const ALWAYS = ["max_tokens", "temperature", "top_p", "stop", "frequency_penalty", "presence_penalty", "seed"] as const;
-/** How the field is named that clients of other routers look for. */
+/** The field names by which clients of other routers look for each ability. */
 const PARAMETERS: Record<Ability, string> = {
   json_object: "response_format",
   json_schema: "structured_outputs",

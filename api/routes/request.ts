@@ -126,7 +126,7 @@ export function validateQuery<T extends z.ZodObject>(schema: T, query: Request["
 
 const QUOTED = 40;
 
-/** What a value is, for a sentence. A text is quoted only where it should be one of a few words: others may be secret. */
+/** Describes a value for an error message. A text is quoted only if it should be one of a few words: other texts may be secret. */
 function described(value: unknown, isWord: boolean): string {
   if (value === undefined) return "missing";
   if (typeof value === "string") {

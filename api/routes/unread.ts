@@ -31,7 +31,7 @@ export function boundUnread(most: number, onClosed: (owner: string, bytes: numbe
   };
 
   return (request, response, next) => {
-    /** Who holds it, once it has begun to wait. */
+    /** The client that the unread bytes are counted for; undefined until the response has to wait for its reader. */
     let owner: string | undefined;
     const look = (): void => {
       const waiting = response.destroyed ? 0 : response.writableLength;

@@ -55,11 +55,14 @@ export class ExposureLimit {
   readonly #refused = new Map<Hex, Map<string, Risk>>();
   /** Sum of all three, by worker. */
   readonly #atRisk = new Map<string, number>();
-  /** What the index says, by worker: jobs that the worker proved by itself, which are not over or whose charge can still be disputed. */
+  /**
+   * Credits at risk by worker, from the index: of jobs that the worker proved by itself, while they are not over or their charge can still
+   * be disputed.
+   */
   #proven = new Map<string, number>();
   /** Chain time; what was locked before is an earlier process's. */
   #startedAt: number | undefined;
-  /** Whether the earlier process's charges are counted. */
+  /** True once the charges of the earlier process are counted. */
   #isCounted = false;
   #timer: NodeJS.Timeout | undefined;
   #stopped = false;

@@ -122,7 +122,7 @@ export class ModelTests {
   }
 }
 
-/** What a worker says when its model, or the worker itself, failed on the test prompt, which every sound model takes. */
+/** The codes by which a worker reports that its model, or the worker itself, failed on the test prompt, which every sound model takes. */
 const FAILURES: readonly string[] = [
   RefusalCode.BackendFailed,
   RefusalCode.RequestRefused,

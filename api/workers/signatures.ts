@@ -1,4 +1,4 @@
-/** What the gateway signs for workers with its operator's key: the offer of a job, and that it is this gateway that asks. */
+/** Signs messages to workers with the key of the gateway's operator: the offer of a job, and requests for an answer or a trial. */
 import type { Address, Hex } from "viem";
 import { OUTPUT_ACCESS_SECONDS, type OutputRequest, outputAccessTypes } from "../../protocol/dispatch.ts";
 import { type Assignment, escrowDomain } from "../../protocol/messages.ts";

@@ -203,7 +203,7 @@ async function refusal({ statusCode, body }: Dispatcher.ResponseData): Promise<W
   return new WorkerFailure(code, `the worker refused: ${oneLine(message)}`, false);
 }
 
-/** Of a job that was sent twice: a worker that took it before took it by the first sending, whose connection broke. */
+/** The failure of a job that was sent twice: if the worker took it before, it took the first sending, whose connection broke. */
 function asFirst(failure: WorkerFailure): WorkerFailure {
   if (failure.code !== RefusalCode.AlreadyTaken) return failure;
   return new WorkerFailure("broken_stream", "the connection broke before the worker's answer", true, failure);
@@ -230,7 +230,7 @@ export type DispatchEvents = {
   /** The model is at work; its first tokens cannot be sent yet. */
   begun(): void;
   delta(content: string): void;
-  /** What the model reasons beside its answer. */
+  /** A piece of the model's reasoning, which is no part of the answer. */
   reasoning(content: string): void;
 };
 
@@ -332,7 +332,7 @@ class JobStream {
     try {
       this.#parser.feed(this.#decoder.decode(chunk, { stream: true }));
     } finally {
-      // What came before a fault has been written all the same.
+      // Text that came before a fault is handed on all the same.
       this.#hand();
     }
     // One event may be under way; beyond that, bytes that belong to no event are noise without end.
@@ -351,7 +351,7 @@ class JobStream {
   }
 
   #take(name: string, data: string): void {
-    // What follows the last event is none of ours, nor is what a proxy fills silence with.
+    // Events after the last one are ignored, and so is what a proxy sends to keep the connection alive.
     if (this.completed !== undefined || KEEP_ALIVE.test(name) || (name === "" && data.trim() === "")) return;
     if (name === "delta" || name === "reasoning") return this.#piece(name, parse(deltaEvent, data).content);
     this.#hand();

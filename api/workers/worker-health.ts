@@ -25,7 +25,9 @@ const UNNOTICED_MS = 100;
 /** A job that the worker has. `runsSince`: when it began to run, as far as it is known; null while it may wait in the worker's own queue. */
 type Outstanding = { since: number; runsSince: number | null; firstToken: boolean };
 
-/** What a worker says of its places: jobs that it runs at once, jobs that may wait there, and how many of both it has, from all gateways. */
+/**
+ * The places that a worker announces: jobs that it runs at once, jobs that may wait there, and how many of both it has, from all gateways.
+ */
 type AnnouncedPlaces = { running: number; waiting: number; taken: number };
 
 /** What one gateway knows of one worker. Times are milliseconds since the epoch. */
@@ -38,20 +40,20 @@ export class WorkerHealth {
   probeMs: number | null = null;
   /** Failed and late probes in a row. */
   missed = 0;
-  /** What it said last that its model servers can do beyond text, by model number; also while it is away. */
+  /** The abilities beyond text that it declared last, by model number; kept while it is away. */
   abilities: ReadonlyMap<number, readonly string[]> = new Map();
-  /** How it said last that prompts are counted there, by model number. */
+  /** How it said last that it counts prompts, by model number. */
   counting: ReadonlyMap<number, Counting> = new Map();
-  /** Whether it said last that no model answers there; null before it said anything. */
+  /** True if it said last that a text generator answers there instead of a model; null before it said anything. */
   demo: boolean | null = null;
   /** Rests in a row. A probe alone does not clear a worker that takes no jobs. */
   #rests = 0;
   #misconducts = 0;
   #restUntil = 0;
   #fullUntil = 0;
-  /** How often it said in a row that it was full, with no job finished since. */
+  /** How many times in a row it said that it was full, with no job finished since. */
   #saidFull = 0;
-  /** What it announced last. A worker that announces nothing runs one job at a time. */
+  /** The places that it announced last. A worker that announces nothing runs one job at a time. */
   #places = { running: 1, waiting: 0 };
   /** Jobs that it has from others. */
   #others = 0;
@@ -83,7 +85,7 @@ export class WorkerHealth {
     return this.healthy && !isResting && !this.#broken.has(model);
   }
 
-  /** Whether it said that it can do all of these with the model. */
+  /** True if it declared all of these abilities for the model. */
   has(model: number, needs: readonly Declaration[]): boolean {
     const abilities = this.abilities.get(model) ?? [];
     return needs.every((need) => abilities.includes(need));
@@ -111,7 +113,7 @@ export class WorkerHealth {
     return Math.max(0, places - this.#others - this.outstanding - this.#kept);
   }
 
-  /** Of its places, those in the worker's own queue. */
+  /** The places in the worker's own queue whose jobs start within this time. */
   queuePlaces(startWithinMs: number): number {
     const { running, waiting } = this.#places;
     // Before a job has shown how long it takes, the worker's queue is taken for one more round.
@@ -119,7 +121,7 @@ export class WorkerHealth {
     return Math.min(waiting, Math.floor(running * rounds));
   }
 
-  /** Whether another job would start at once. */
+  /** True if another job would start at once. */
   get isIdle(): boolean {
     return this.#others + this.outstanding + this.#kept < this.#places.running;
   }
@@ -303,7 +305,7 @@ export function chooseBest<W>(
   const fastest = observed.length > 0 ? Math.min(...observed) : ASSUMED_FIRST_TOKEN_MS;
   let best: W | undefined;
   let bestScore = Number.POSITIVE_INFINITY;
-  // Where every sound one is busy, the job waits in the queue of the worker that clears first.
+  // If no sound worker is idle, the job waits in the queue of the worker that clears first.
   for (const { worker, health } of idle.length > 0 ? idle : candidates) {
     const score = health.score(fastest, now) * (1 + random() * AS_GOOD);
     if (score < bestScore) [best, bestScore] = [worker, score];

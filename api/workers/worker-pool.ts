@@ -22,7 +22,7 @@ const NONE: ReadonlySet<string> = new Set();
 const EMPTY_TEST_AGE_MS = 60_000;
 
 type PoolSettings = {
-  /** Of a worker's own queue, so much counts as places as it empties within this time. */
+  /** The part of a worker's own queue that it empties within this time counts as places. */
   startWithinMs: number;
   /** First rest after misconduct. */
   misconductRestMs: number;
@@ -35,7 +35,7 @@ export type PoolParts = {
   /** Sends the gateway's test prompt to the worker's model; resolves with its text. Rejects with WorkerFailure, or with a timeout. */
   testPrompt: (worker: RegisteredWorker, model: string) => Promise<string>;
   incidents: Pick<IncidentStore, "record">;
-  /** What is charted of models and workers. */
+  /** Records the figures for the charts of models and workers. */
   observations: Observations;
   metrics: Pick<Metrics, "firstTokenSeconds" | "workerFailures">;
   logger: Logger;
@@ -77,7 +77,10 @@ export type Place = {
   release: () => void;
 };
 
-/** Of a worker's own queue, so much is for wallets that hold no place: a wallet that fills the rest holds up nobody for a block. */
+/**
+ * The share of a worker's own queue that is kept for wallets that hold no place: a wallet that fills the rest delays no other wallet by a
+ * block.
+ */
 const SPARE_SHARE = 1 / 8;
 
 /**
@@ -161,7 +164,7 @@ export class WorkerPool {
     return this.#parts.directory.workersOf(model);
   }
 
-  /** What at least one host of the model says that it can do beyond text. */
+  /** The abilities beyond text that at least one host of the model declares. */
   abilities(model: number): Ability[] {
     const hosts = this.hosts(model);
     return ABILITIES.filter((ability) => hosts.some(({ signer }) => this.#of(signer).has(model, [ability])));
@@ -176,17 +179,17 @@ export class WorkerPool {
     return hosts.length > 0 && hosts.every(({ signer }) => this.#of(signer).has(model, [ALWAYS_REASONING]));
   }
 
-  /** How the worker counts the prompts of a model, as it said last; null if it has not said. */
+  /** How the worker counts the prompts of a model, by its last word; null if it has not said. */
   counting(worker: string, model: number): Counting | null {
     return this.#of(worker).counting.get(model) ?? null;
   }
 
-  /** Whether a worker of the model has said that it can do all of these, be it away now. */
+  /** True if at least one worker of the model has declared all of these abilities, even if it is away now. */
   isDeclared(model: number, needs: readonly Ability[]): boolean {
     return this.#answering(model).some(({ signer }) => this.#of(signer).has(model, needs));
   }
 
-  /** Whether the worker has said that it can do all of these with the model. */
+  /** True if the worker has declared all of these abilities for the model. */
   declares(worker: string, model: number, needs: readonly Ability[]): boolean {
     return this.#of(worker).has(model, needs);
   }
@@ -208,7 +211,7 @@ export class WorkerPool {
     );
   }
 
-  /** Of these, the ones that can take it now. */
+  /** The capable workers that can take the job now. */
   candidates(model: number, demand: Demand, excluded: ReadonlySet<string> = NONE): RegisteredWorker[] {
     const { exposure } = this.#parts;
     const now = Date.now();
@@ -462,7 +465,7 @@ export class WorkerPool {
       if (this.#probes >= PROBES) return;
       const health = this.#of(worker.signer);
       const { healthy, checkedAt, probing, missed } = health;
-      // Where a worker has only spare places or none, other gateways' jobs may end there meanwhile.
+      // A worker with only spare places or none is probed more often: other gateways' jobs may end there meanwhile.
       const { free, spare } = this.#placesOf(worker.signer, now);
       const ofHealthy = free > spare ? PROBE_MS : TICK_MS;
       const interval = healthy && missed === 0 ? ofHealthy : Math.min(PROBE_MS, missed * TICK_MS);
@@ -509,7 +512,7 @@ export class WorkerPool {
     this.#freed();
   }
 
-  /** What a worker says of its models, by their numbers; unknown models are left out. */
+  /** Converts a worker's entries by model id into entries by model number; unknown models are left out. */
   #byNumber<T>(byId: Record<string, T>): ReadonlyMap<number, T> {
     const known = Object.entries(byId).flatMap(([id, said]): [number, T][] => {
       const model = this.#parts.directory.model(id);

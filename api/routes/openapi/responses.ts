@@ -4,13 +4,13 @@ import { ApiError, ERROR_CODES, type ErrorCode } from "../../errors.ts";
 import { detailsExample, errorSchema } from "../../schemas/error.ts";
 import { AUTHENTICATED, COMMON, JOB, some } from "./headers.ts";
 
-/** Where examples say that the documentation is. */
+/** The address of the documentation in examples. */
 const EXAMPLE_DOCS = "http://127.0.0.1:4000/docs";
 
 /** A code, or one of its statuses. */
 export type ErrorCase = ErrorCode | { code: ErrorCode; status: number };
 
-/** What every authenticated route can answer. */
+/** The errors that every authenticated route can answer. */
 const ALWAYS: ErrorCode[] = [
   "invalid_request",
   "missing_api_key",
@@ -21,7 +21,7 @@ const ALWAYS: ErrorCode[] = [
   "service_unavailable",
 ];
 
-/** What an operation answers when it fails: its own errors and those of every route, one entry a status. */
+/** The error responses of an operation: its own and those of every route, one entry a status. */
 export function errorResponses(cases: readonly ErrorCase[] = [], aboutJob = false): ZodOpenApiResponsesObject {
   const byStatus = new Map<number, ErrorCode[]>();
   for (const each of [...cases, ...ALWAYS]) {
