@@ -1,6 +1,6 @@
 /** Events in words: a title for each, and a name and a unit for each argument. Pure; for explorers and reports. */
 import type { AbiEvent } from "viem";
-import { FailureReason, jobState } from "../protocol/job-status.ts";
+import { FAILURE_REASONS, jobState } from "../protocol/job-status.ts";
 import { sharePercent } from "../protocol/pricing.ts";
 import { TIERS } from "../protocol/tiers.ts";
 import { decodeAccountWord, decodeJobWord, decodeUsageWord } from "../protocol/words.ts";
@@ -117,13 +117,12 @@ const unitByName = new Map<string, Unit>(
   Object.entries(UNITS).flatMap(([unit, names]) => names.split(" ").map((name) => [name, unit as Unit] as const)),
 );
 
-const FAILURES = Object.entries(FailureReason);
 const WORDS: Record<string, (value: number) => string | undefined> = {
   tier: (value) => TIERS[value],
   status: (value) => jobState(value) ?? undefined,
   ruling: rulingOf,
   operatorShare: (value) => `${sharePercent(value)} % of the fee`,
-  reason: (value) => FAILURES.find(([, number]) => number === value)?.[0],
+  reason: (value) => FAILURE_REASONS[value]?.replaceAll("_", " "),
 };
 
 /** Arguments that are packed words (`contracts/Words.sol`), and how they are read. */

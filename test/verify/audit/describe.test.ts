@@ -75,7 +75,7 @@ describe("events in words", () => {
       name: "JobFailed",
       args: { jobId: JOB, wallet: WALLET, reason: 2, credits: 8, free: 1, escrowed: 0 },
     };
-    expect(describeEvent(failed).fields.find(({ name }) => name === "reason")?.text).toBe("HashMismatch");
+    expect(describeEvent(failed).fields.find(({ name }) => name === "reason")?.text).toBe("hash mismatch");
   });
 
   it("writes base units as decimals without rounding", () => {
