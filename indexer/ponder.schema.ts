@@ -35,7 +35,7 @@ export const job = onchainTable("job", (t) => ({
   attempt: t.integer().notNull(),
   /** Block time of the lock. */
   createdAt: t.int8({ mode: "number" }).notNull(),
-  /** Of a job settled from pending: the settlement, which assigned its worker. */
+  /** Block time of the acknowledgement; for a job settled from pending, of the settlement, which assigned its worker. */
   acknowledgedAt: t.int8({ mode: "number" }),
   /** Time of the final token as the worker signed it. */
   answeredAt: t.int8({ mode: "number" }),
@@ -216,7 +216,7 @@ export const payout = onchainTable("payout", (t) => ({
   key: t.text().primaryKey(),
   kind: t.text().$type<"deferred" | "claimed">().notNull(),
   payee: t.hex().notNull(),
-  /** Who got a claim: the payee, or whom it named. Null while deferred. */
+  /** The address that got a claim: the payee, or one that the payee named. Null while deferred. */
   receiver: t.hex(),
   units: t.bigint().notNull(),
   /** The job that owed it; null for the treasury's share of a batch, and for a claim, which pays all that waits. */
@@ -294,7 +294,7 @@ export const operator = onchainTable("operator", (t) => ({
   sequence: t.int8({ mode: "number" }).notNull(),
 }));
 
-/** What operators have earned by jobs locked on a UTC day, and not withdrawn. */
+/** Earnings of operators by jobs locked on a UTC day, as long as they are not withdrawn. */
 export const earnings = onchainTable(
   "earnings",
   (t) => ({
@@ -328,7 +328,7 @@ export const protocolConfig = onchainTable("protocol_config", (t) => ({
   compensationCap: t.int8({ mode: "number" }),
   /** Millionths of an SVC, in force before `stakeTermsChangeAt`. */
   minimumStake: t.int8({ mode: "bigint" }),
-  /** What a slash takes, millionths of an SVC. */
+  /** The stake that a slash takes, millionths of an SVC. */
   slashAmount: t.int8({ mode: "bigint" }),
   /** Announced; in force from `stakeTermsChangeAt` on. */
   nextMinimumStake: t.int8({ mode: "bigint" }),

@@ -1,4 +1,4 @@
-/** Where each file of src/ says which events it takes. Ponder reads `fns` once it has loaded those files. */
+/** The registry in which the files of src/ enter the events that they handle. Ponder reads `fns` once it has loaded those files. */
 import type { ponder as Registry } from "ponder:registry";
 
 export type { Context } from "ponder:registry";

@@ -51,7 +51,10 @@ export function deliveryBehind(openDispute: Hex, jobId: Hex): SignedDelivery | n
   return { jobId, sentHash: word(0), complete: complete === 1n, signature: { r: word(2), vs: word(3) } };
 }
 
-/** What is known of an open dispute. `delivery`: null without a statement of a key that was the operator's signer then. `votes`: each arbiter's last. */
+/**
+ * The evidence in an open dispute. `delivery`: null without a statement of a key that was the operator's signer then. `votes`: each
+ * arbiter's last.
+ */
 export type DisputeEvidence = {
   byOperator: boolean;
   joinedHash: Hex | null;

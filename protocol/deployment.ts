@@ -7,7 +7,7 @@ const hash = z.custom<Hex>((v) => typeof v === "string" && /^0x[0-9a-f]{64}$/.te
 /** Chain id of anvil and of `hardhat node`: the only one on which money is not real. */
 export const DEV_CHAIN_ID = 31_337;
 
-/** What a deployment consists of; written by scripts/deploy.ts, read by every part. */
+/** The file that describes a deployment; scripts/deploy.ts writes it, every part reads it. */
 export const deploymentSchema = z.object({
   chainId: z.number().int().positive(),
   /** Hash of block `startBlock`: tells this chain from another one with the same id. */

@@ -54,12 +54,15 @@ const MOST_TEXT = 8 * 1024 * 1024;
 
 export const messageSchema = z.object({ role: z.enum(["system", "user", "assistant"]), content: z.string() });
 
-/** What some model servers can do and others not. A worker declares it for each model; a gateway gives a job only to those that have what it needs. */
+/**
+ * Abilities that only some model servers have. A worker declares them for each model; a gateway gives a job only to workers that have those
+ * it needs.
+ */
 export const ABILITIES = ["json_object", "json_schema", "reasoning"] as const;
 export type Ability = (typeof ABILITIES)[number];
 /** Declared beside `reasoning` of a model that cannot be told not to reason: there every request counts as one that asks for it. */
 export const ALWAYS_REASONING = "always_reasoning";
-/** What a worker can declare of a model. */
+/** The abilities that a worker can declare for a model. */
 export const DECLARATIONS = [...ABILITIES, ALWAYS_REASONING] as const;
 export type Declaration = (typeof DECLARATIONS)[number];
 
@@ -103,7 +106,7 @@ export function chatRequestJson({
 export const asksReasoning = ({ reasoning_effort }: Pick<ChatRequest, "reasoning_effort">): boolean =>
   reasoning_effort !== undefined && reasoning_effort !== "none";
 
-/** What a worker must have declared to be given the request. */
+/** The abilities that a worker must have declared to be given the request. */
 export function needsOf({ response_format, reasoning_effort }: Omit<ChatRequest, "max_tokens">): Ability[] {
   return [
     ...(response_format === undefined ? [] : [response_format.type]),
@@ -153,7 +156,7 @@ export const finishReasonSchema = z.enum(FINISH_REASONS);
 export type FinishReason = z.infer<typeof finishReasonSchema>;
 
 export const acknowledgedEvent = z.object({ signature: hex(65) });
-/** Of `delta` and of `reasoning`. */
+/** The data of the events `delta` and `reasoning`. */
 export const deltaEvent = z.object({ content: z.string().min(1).max(MOST_TEXT) });
 export const completedEvent = z.object({
   completion: completionSchema,
@@ -164,7 +167,7 @@ export const errorEvent = z.object({ code: z.string().max(MOST_NAME), message: z
 
 /** Proof that the asker holds the gateway's key now; `expiresAt` in Unix seconds, at most `OUTPUT_ACCESS_SECONDS` ahead. */
 const outputAccessSchema = z.object({ expiresAt: z.number().int().positive(), signature: hex(65) });
-/** What `access.signature` signs (EIP-712, domain of the escrow). */
+/** The message that `access.signature` signs (EIP-712, domain of the escrow). */
 export const outputAccessTypes = {
   OutputAccess: [
     { name: "jobId", type: "bytes16" },
@@ -257,7 +260,7 @@ export const healthSchema = z.object({
   worker: z.string().max(100),
   /** Catalog ids of what it hosts. */
   models: z.array(z.string().max(MOST_NAME)),
-  /** What the model server can do beyond text, by catalog id. */
+  /** The abilities of the model server beyond text, by catalog id. */
   abilities: z.record(z.string().max(MOST_NAME), z.array(z.string().max(MOST_NAME))),
   /** True: a text generator answers, and no model (`--backend builtin`). */
   demo: z.boolean(),

@@ -33,7 +33,7 @@ export const FailureReason = {
 } as const;
 export type FailureReason = (typeof FailureReason)[keyof typeof FailureReason];
 
-/** How the index and the API name them. */
+/** The names of these reasons in the index and the API. */
 export const FAILURE_REASONS = [
   "routing_failed",
   "worker_failed",
@@ -56,7 +56,7 @@ export function failureReason(name: FailureReasonName): FailureReason {
 /** Outcomes of a dispute by their number on chain (`Ruling`). */
 export const Ruling = { None: 0, WorkerAtFault: 1, GatewayAtFault: 2, Rejected: 3 } as const;
 
-/** How the index and webhooks name the end of a dispute; `expired` is the end without a ruling. */
+/** The names of a dispute's end in the index and in webhooks; `expired` is the end without a ruling. */
 export const RULINGS = ["expired", "worker_at_fault", "gateway_at_fault", "rejected"] as const;
 export type RulingName = (typeof RULINGS)[number];
 

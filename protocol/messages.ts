@@ -78,7 +78,7 @@ export type Completion = {
   completedAt: number;
 };
 
-/** What a client signs for one job. `requestHash` is the SHA-256 of the raw request body. */
+/** The message that a client signs for one job. `requestHash` is the SHA-256 of the raw request body. */
 export type Authorization = {
   jobId: Hex;
   wallet: Address;

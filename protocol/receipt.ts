@@ -11,7 +11,7 @@ import {
 /** The web application waits with this too: no module of Node's. */
 const sleep = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
-/** What is asked of a chain here; any client of viem's will do. */
+/** The calls of a chain that are used here; any client of viem's has them. */
 type Reader = Pick<PublicClient, "getTransaction" | "getTransactionCount" | "getTransactionReceipt">;
 
 /** @property timeout Milliseconds after which it is given up. @property interval Milliseconds between two looks. */

@@ -27,7 +27,7 @@ const LIMITED_MS = [100, 300, 900];
  * unavailable", and proxyd's "no backends available". Some nodes say the first for other limits, and the second, with data, for a revert.
  */
 const PASSING_CODES: ReadonlySet<number> = new Set([-32_005, -32_016, -32_603, -32_002, -32_011]);
-/** How long a node that did not answer is asked after all others. */
+/** For this long after a node did not answer, it is asked only after all others. */
 const REST_MS = 5_000;
 /** A limit of batches is tried again beyond itself after this time: a lost connection can have looked like one. */
 const BATCH_AGAIN_MS = 60_000;
@@ -62,7 +62,7 @@ class Deadline {
     return Math.max(1, this.#at - performance.now());
   }
 
-  /** Whether it has come in so many milliseconds. */
+  /** True if the deadline comes within this time. */
   comesWithin(ms: number): boolean {
     return performance.now() + ms >= this.#at;
   }
@@ -78,7 +78,7 @@ class Source {
   /** A block that it told of at the last look. */
   seen: { height: number; hash: string } | null = null;
   contradictedAt = Number.NEGATIVE_INFINITY;
-  /** Whether it last told of another chain. Silence does not take that back, the right chain does. */
+  /** True if the node last told of another chain. Its silence does not take that back; an answer from the right chain does. */
   isOfOtherChain = false;
   mostCalls = Number.POSITIVE_INFINITY;
   refusedAt = 0;
@@ -101,7 +101,7 @@ class Source {
     return (await this.#blockAt(height))?.hash ?? null;
   }
 
-  /** Whether its block at a height is older than a newest block should be. False where it does not say. */
+  /** True if the node's block at a height is older than a newest block should be. False if the node does not say. */
   async isStaleAt(height: number): Promise<boolean> {
     const timestamp = (await this.#blockAt(height))?.timestamp;
     return timestamp !== undefined && Date.now() - Number(timestamp) * 1_000 > STALE_MS;
@@ -115,7 +115,7 @@ class Source {
     }
   }
 
-  /** Whether it has two blocks of one height by turns, as two machines on different forks behind one address do. */
+  /** True if the node shows two blocks of one height by turns, as two machines on different forks behind one address do. */
   async contradictsItself(): Promise<boolean> {
     const { seen } = this;
     if (seen === null) return false;
@@ -287,7 +287,7 @@ export class ChainNode {
 const SILENT = Number.NEGATIVE_INFINITY;
 type Look = { isOfOtherChain: boolean | null; block: number };
 
-/** What a node says of its chain and its newest block; its chain is null where it does not answer. */
+/** Asks a node for its chain and its newest block; its chain is null if it does not answer. */
 async function lookAt({ rpc }: Source, chainId: number): Promise<Look> {
   try {
     const [id, block] = await Promise.all([
@@ -319,7 +319,7 @@ function pausesAfter(error: unknown, name: string): readonly number[] {
   return error instanceof RpcError && canPass(error, name) ? LIMITED_MS : [];
 }
 
-/** Whether the node may answer otherwise in a moment. Of logs these codes say that there are too many. */
+/** True if the node may answer otherwise in a moment. For `eth_getLogs` these codes say that there are too many logs. */
 const canPass = ({ code, data }: RpcError, method: string): boolean =>
   PASSING_CODES.has(code) && !String(data).startsWith("0x") && method !== "eth_getLogs";
 

@@ -44,7 +44,7 @@ export function boundUnderWay(app: RequestListener): RequestListener {
   };
   return (request, response) => {
     const { socket } = request;
-    // What has come of a connection that was closed is handed out all the same.
+    // Node still hands out requests that had arrived on a connection when it was closed.
     if (socket.destroyed) return;
     response.once("close", () => change(socket, -1));
     if (change(socket, 1) > UNDER_WAY) socket.destroy();

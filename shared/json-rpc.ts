@@ -162,7 +162,7 @@ function resultOf(method: string, reply: Reply): unknown {
   if (typeof reply !== "object" || reply === null) throw new RpcUnreachable(method, "the answer is no JSON-RPC");
   const { error } = reply;
   if (typeof error?.code === "number") throw new RpcError(method, error.code, error.message, plainData(error.data));
-  // What a proxy says of itself (too many requests, no such route) is JSON as well. No receipt is `null`, and that is a result.
+  // A proxy's own error (too many requests, no such route) is JSON as well. A receipt that does not exist is `null`, and that is a result.
   if (error) throw new RpcUnreachable(method, new Error(JSON.stringify(error).slice(0, 200)));
   if (reply.result === undefined) throw new RpcUnreachable(method, "the answer has neither a result nor an error");
   return reply.result;

@@ -24,7 +24,7 @@ const [OPEN_OBJECT, CLOSE_OBJECT] = [0x7b, 0x7d];
  * byte outside of texts and stops at the limit. What is no JSON is for the parser to refuse; a long conversation is for `firstBad` to look at.
  */
 export function jsonShapeFault(json: Buffer, maxValues = MAX_VALUES): string | null {
-  /** Of each open list or object: its entries, and how many it may have. */
+  /** For each open list or object, the number of its entries, and how many it may have. */
   const entries = new Int32Array(MAX_DEPTH + 1);
   const most = new Int32Array(MAX_DEPTH + 1);
   let depth = 0;
@@ -71,7 +71,9 @@ export function jsonShapeFault(json: Buffer, maxValues = MAX_VALUES): string | n
 /** Bytes of a text that are looked at one by one. What is longer is searched by native code, in a tenth of the time. */
 const NEAR = 64;
 
-/** Where a text ends that begins at this quote; -1 if it does not. No byte is searched twice for the same thing. */
+/**
+ * The position of the quote that ends the text that begins at `start`; -1 if there is none. No byte is searched twice for the same thing.
+ */
 function endOfText(json: Buffer, start: number): number {
   let quote = start;
   for (let at = start + 1; at < json.length; ) {

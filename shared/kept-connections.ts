@@ -49,7 +49,7 @@ export class KeptConnections {
   }
 
   #request(url: string | URL, sending: Sending, dispatcher: Dispatcher): Promise<Dispatcher.ResponseData> {
-    // What `onInfo` throws ends the request, and its connection.
+    // An error that `onInfo` throws ends the request and its connection.
     const onInfo = boundInterim((reason) => {
       throw reason;
     });

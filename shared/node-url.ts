@@ -1,4 +1,4 @@
-/** How a node is asked: its address without user and password, and the headers that say them. */
+/** How to ask a node: its address without user and password, and the headers that say them. */
 export type NodeAddress = { url: string; headers: Record<string, string> };
 
 /**
@@ -35,7 +35,7 @@ export const isNodeUrl = (given: string): boolean => nodeUrlFault(given, "URL") 
 /** Host and port of a node's URL, which may be shown: the rest may hold user, password or a key. */
 export const nodeHost = (given: string): string => new URL(given).host;
 
-/** What an operator is told of a URL that {@link isNodeUrl} refuses. */
+/** The advice for an operator whose URL {@link isNodeUrl} refuses. */
 export const NODE_URL_HELP =
   "a '%' in its user or password starts no escape: write each '%' as %25, '@' as %40, '/' as %2F";
 

@@ -10,7 +10,7 @@ export class PreconfirmationLimit {
     this.#all = all;
   }
 
-  /** Whether no job may run on a promise. */
+  /** True if no job may run on a sequencer's promise. */
   get isClosed(): boolean {
     return this.#each === 0 || this.#all === 0;
   }

@@ -67,7 +67,7 @@ export function withoutLogin(given: string): string {
   return url.href;
 }
 
-/** What is secret of a database's URL: the whole, as it holds the password, and the password; host, user and database's name are not. */
+/** The secret parts of a database's URL: the whole, as it holds the password, and the password; host, user and database's name are not. */
 export function secretsOfDatabaseUrl(given: string | undefined, shown: string): Secret[] {
   if (given === undefined || !URL.canParse(given)) return [];
   const { password, searchParams } = new URL(given);

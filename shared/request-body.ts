@@ -19,14 +19,14 @@ export class BodyRefused extends Error {
 
 /** A body that arrives in at most so many bytes is small. */
 export const SMALL_BODY = 64 * 1024;
-/** Of the budget, what small bodies always have to themselves. */
+/** The share of the budget that only small bodies may use. */
 const SMALL_SHARE = 1 / 4;
 /** With more than this part of the budget in use, a client has its share and no more. */
 const SCARCE = 1 / 2;
 
 /** Bytes a second that are received of all bodies that were refused: reading takes the event loop's time too. */
 const REFUSED_RATE = 16 * 1024 * 1024;
-/** Of a refused body so much is still received, so that its client reads the answer. The connection of a longer one is closed. */
+/** The bytes of a refused body that are still received, so that its client reads the answer. The connection of a longer one is closed. */
 const MOST_REFUSED = 16 * 1024 * 1024;
 /** A shorter pause is kept for the next piece. */
 const SHORTEST_PAUSE_MS = 5;
@@ -77,7 +77,7 @@ export class BodyBudget {
   readonly #rateEach: number;
   readonly #clients = new Map<string, Client>();
   #bytes = 0;
-  /** Of these, the bytes of bodies that are not small. */
+  /** The part of `#bytes` that belongs to bodies that are not small. */
   #large = 0;
 
   /** `mostEach`: the share of one client while bytes are scarce. `rateEach`: bytes a second at which one client's large bodies are read. */
@@ -300,7 +300,8 @@ class Arrival {
     const request = this.#request;
     let received = 0;
     request.removeAllListeners("data");
-    // What has come already. Of a request that was never read, Node would receive the rest at once when its answer is sent.
+    // Reads the bytes that have come already. Of a request that was never read, Node would receive the rest at once when its answer is
+    // sent.
     request.read();
     request.on("data", (piece: Buffer) => {
       received += piece.length;

@@ -28,7 +28,7 @@ type Curve = {
   recover: (signature: Uint8Array, recid: number, hash: Uint8Array) => Uint8Array;
 };
 
-/** Where libsecp256k1 is not built for the system. The package's own fallback is another library, which has open advisories. */
+/** The curve for systems for which libsecp256k1 is not built. The package's own fallback is another library, which has open advisories. */
 export const portable: Curve = {
   publicKey: (key) => noble.getPublicKey(key, false),
   sign: (hash, key) => {
@@ -89,7 +89,9 @@ export function signingAccount(privateKey: Hex): SigningAccount {
   }) as SigningAccount;
 }
 
-/** Who signed `hash`; null for bytes that are no signature, or one that the contracts refuse (65 bytes, low s, v 27 or 28). */
+/**
+ * The address that signed `hash`; null for bytes that are no signature, or one that the contracts refuse (65 bytes, low s, v 27 or 28).
+ */
 export function recoverSigner(hash: Hex, signature: Hex): Address | null {
   if (!/^0x[0-9a-fA-F]{130}$/.test(signature)) return null;
   const bytes = hexToBytes(signature);

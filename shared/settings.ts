@@ -1,4 +1,6 @@
-/** What the settings of gateway and indexer have in common. A schema's `describe` is what docs/operations/settings.md says of a variable. */
+/**
+ * The settings that gateway and indexer share. docs/operations/settings.md takes its text for a variable from `describe` in the schema.
+ */
 import { z } from "zod";
 import { isNodeUrl, NODE_URL_HELP } from "./node-url.ts";
 

@@ -18,7 +18,7 @@ export function onStopSignal(
   }
 }
 
-/** Where npm runs this process: sends it SIGTERM when npm is gone. A killed npm must not leave a stack running for nobody. */
+/** If npm runs this process, sends it SIGTERM when npm is gone: a killed npm must not leave a stack running that nobody uses. */
 export function stopWithNpm(): void {
   const parent = process.ppid;
   if (process.env["npm_command"] === undefined) return;

@@ -17,7 +17,7 @@ export type StackFile = {
   demo: { wallet: string; private_key: `0x${string}`; api_key: string } | null;
 };
 
-/** What other programs take of it. */
+/** The fields that other programs take from the file. */
 const schema = z
   .object({
     rpc_url: z.string(),

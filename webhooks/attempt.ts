@@ -9,7 +9,7 @@ export function signatureHeader(secret: string, timestamp: number, body: string)
   return `t=${timestamp},v1=${mac}`;
 }
 
-/** What an attempt came to: `delivered` for an answer of 2xx within the limit, and for nothing else. */
+/** The result of an attempt: `delivered` for an answer of 2xx within the limit, and for nothing else. */
 export type Outcome = {
   result: "delivered" | "status" | "timeout" | "connection" | "refused";
   startedAt: Date;

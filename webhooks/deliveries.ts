@@ -18,7 +18,7 @@ import { type DueWebhook, type Lane, type Pace, type Places, Running, shareOut }
 export type DispatchSettings = {
   /** Attempts of this process at once. */
   concurrency: number;
-  /** Of them to one wallet's webhooks: half of these to its prompt ones, half to its others. */
+  /** The most of these attempts that go to one wallet's webhooks: half to its prompt ones, half to its others. */
   perWallet: number;
   /** Limit of an answer (specification: 10 s). */
   timeoutMs: number;
@@ -43,7 +43,7 @@ const SLOW_PART = 1 / 5;
 const LAPSE_MS = 300_000;
 /** Number of wallets that are remembered as lapsed; the one that lapsed longest ago is forgotten first. */
 const LAPSED_KEPT = 10_000;
-/** How long a wallet is remembered as served. */
+/** How long the dispatcher remembers when it last served a wallet. */
 const SERVED_MS = 3_600_000;
 /** Webhooks that one round looks at: thousands of them must not make each round long. */
 const LOOKED_AT = 1_000;
@@ -181,7 +181,7 @@ export class DeliveryDispatcher {
     const { result, status, durationMs: ms, error } = outcome;
     metrics.attempts.inc({ result });
     metrics.seconds.observe(ms / 1000);
-    // Of the URL only the host: path and query may hold what the owner takes for a secret.
+    // Only the URL's host is logged: path and query may hold what the owner takes for a secret.
     const { host } = new URL(url);
     const about = { webhook: webhookId, delivery: id, eventId, event, attempt: claimed.attempt };
     const line = { ...about, host, status, ms, error };

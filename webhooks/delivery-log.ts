@@ -49,7 +49,7 @@ export type DeliveryObject = {
   occurred_at: string;
   created_at: string;
   finished_at: string | null;
-  /** Of the last attempt that has a result: HTTP status, and what went wrong. */
+  /** HTTP status and error of the last attempt that has a result. */
   last_status: number | null;
   last_error: string | null;
 };

@@ -13,7 +13,7 @@ import { TIERS } from "../protocol/tiers.ts";
 /** Date of the shape of all events below. A change that could break a receiver gets another one. */
 const API_VERSION = "2026-11-01";
 
-/** What an event says of a row of the index's `protocol_event`. */
+/** A row of the index's `protocol_event`, as far as webhook events are made from it. */
 export type EventRow = {
   kind: string;
   blockNumber: number;

@@ -5,7 +5,10 @@
  * soon just often enough to hold its places until the limit again and again.
  */
 
-/** How a webhook's endpoint answered last. new: it has not been sent to · slow: it answered late · silent: not in time. */
+/**
+ * How fast a webhook's endpoint answered last. new: nothing was sent to it yet · slow: it answered late · silent: it did not answer in
+ * time.
+ */
 export type Pace = "new" | "prompt" | "slow" | "silent";
 
 /** A webhook with deliveries that are due. `since`: when the oldest of them was due, ms since the epoch. */
@@ -14,7 +17,7 @@ export type DueWebhook = { id: string; wallet: string; pace: Pace; due: number; 
 /** Attempts at once of a webhook of which nobody knows that it answers. */
 const UNPROVEN_AT_ONCE = 2;
 
-/** What of a wallet is treated alike: its prompt webhooks, or its others. `paying`: the wallet has credits. */
+/** A group of one wallet's webhooks that share places: its prompt ones, or its others. `paying`: the wallet has credits. */
 export type Lane = { wallet: string; prompt: boolean; paying: boolean };
 const laneKey = ({ wallet, prompt }: Pick<Lane, "wallet" | "prompt">): string =>
   `${wallet} ${prompt ? "prompt" : "other"}`;
@@ -39,7 +42,7 @@ export class Running {
   get notPrompt(): number {
     return this.#notPrompt;
   }
-  /** Of wallets without credits. */
+  /** Attempts for wallets without credits. */
   get unpaid(): number {
     return this.#unpaid;
   }
@@ -77,7 +80,8 @@ export function shareOut(due: readonly DueWebhook[], places: Places): Map<string
   };
   const lanes = Map.groupBy(due, (webhook) => laneKey(laneOf(webhook)));
   const slots = [...lanes.values()].flatMap((webhooks) => slotsOf(laneOf(webhooks[0] as DueWebhook), webhooks, places));
-  // Where these are more than their places, those who pay come first, and among equals the wallet that has waited longest.
+  // If the webhooks that are not prompt need more than their places, paying wallets come first, and among equals the wallet that has waited
+  // longest.
   const others = slots
     .filter(({ lane }) => !lane.prompt)
     .sort((a, b) => a.turn - b.turn || a.served - b.served || a.since - b.since);

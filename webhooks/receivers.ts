@@ -36,7 +36,7 @@ export type WebhookContext = {
 };
 
 const WEBHOOKS_PER_WALLET = 20;
-/** Of a wallet without credits: anybody has any number of such wallets. */
+/** Webhooks of a wallet without credits: anybody can have any number of such wallets. */
 const WEBHOOKS_WITHOUT_CREDITS = 1;
 /**
  * Of all such wallets together. Each webhook is looked at for an event that goes to everyone, and can have deliveries that wait, which every round of
@@ -291,7 +291,7 @@ export async function changeWebhook(
     const { events = before.events } = change;
     demandDifference(context, existing, { id, url: url ?? readUrl(context, id, before.url), events });
     const { rows } = await client.query<WebhookRow>(
-      // Of a new endpoint nobody knows yet how it answers.
+      // A new URL makes the endpoint `new`: it is not known yet how fast it answers.
       `UPDATE webhook SET url = COALESCE($3, url), events = COALESCE($4, events), pace = CASE WHEN $3 IS NULL THEN pace ELSE 'new' END,
          events_since = (SELECT COALESCE(jsonb_object_agg(name, COALESCE(events_since -> name, to_jsonb($5::bigint[]))), '{}')
            FROM unnest(COALESCE($4, events)) AS name WHERE events_since ? name OR name <> ALL (events))

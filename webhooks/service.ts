@@ -1,4 +1,4 @@
-/** What runs by itself in a gateway: events are derived at each new block, deliveries sent when they are due. */
+/** The webhook service that runs in a gateway: it derives events at each new block, and sends deliveries when they are due. */
 import { once } from "node:events";
 import pg from "pg";
 import type { Logger } from "pino";
@@ -22,7 +22,7 @@ export type WebhookSettings = DerivationSettings &
     policy: EndpointPolicy;
   };
 
-/** What the webhook service takes of the gateway's settings; times in milliseconds. */
+/** The gateway's settings that the webhook service uses; times in milliseconds. */
 export function webhookSettings(config: Config, cipher: Cipher): WebhookSettings {
   return {
     databaseUrl: config.DATABASE_URL,

@@ -1,9 +1,11 @@
-/** How a model server's names and the catalog's ids fit together, how both are written, and how a model that the catalog lacks is listed. */
+/**
+ * Matches a model server's names with the catalog's ids, reads and writes both, and makes the listing of a model that the catalog lacks.
+ */
 import { JOB_LIMIT } from "../protocol/pricing.ts";
 import { LISTING_PRICES, TIERS, type Tier } from "../protocol/tiers.ts";
 import type { ModelServer, ServedModel } from "./model-servers.ts";
 
-/** What a name may end with that does not make another model: how it is tuned, stored or quantized. */
+/** The endings of a name that do not make another model: how it is tuned, stored or quantized. */
 const SUFFIX =
   /[-_.:@](instruct|it|chat|latest|gguf|mlx|awq|gptq|fp8|fp16|bf16|f16|f32|int[48]|[48]bit|i?q\d(_[0-9a-z]+)*)$/;
 
@@ -85,7 +87,7 @@ const TIER_LIMITS: readonly [Tier, number][] = [
   ["pro", 45e9],
   ["max", Number.POSITIVE_INFINITY],
 ];
-/** What is listed for a server that does not tell: every model of today has it. */
+/** The context that is listed if the server does not tell its own: every model of today has it. */
 const UNTOLD_CONTEXT = 4_096;
 /** The catalog's entry (`ModelListing` of the contracts) of a model: its tier by its parameters, its context as its server says. */
 export function listingOf(id: string, { name, parameters, context }: ServedModel) {

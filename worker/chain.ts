@@ -26,14 +26,17 @@ import { RpcError, unwrap } from "../shared/json-rpc.ts";
 import { ReadLane } from "../shared/read-lane.ts";
 import type { Logger } from "./console.ts";
 
-/** What a read of the contracts takes. */
+/** The client and the deployment that a read of the contracts needs. */
 export type ChainView = { client: PublicClient; deployment: Deployment };
 export type Chain = { client: PublicClient<Transport, Network>; deployment: Deployment; node: ChainNode };
 
 /** A job as the escrow stores it. */
 export type ChainJob = ContractFunctionReturnType<typeof inferenceEscrowAbi, "view", "jobOf">;
 export type Windows = ContractFunctionReturnType<typeof inferenceEscrowAbi, "view", "windows">;
-/** What was seen, with number and time of the newest block then (Unix seconds) and the moment of looking (`performance.now()`). */
+/**
+ * A job as it was seen on chain, with number and time of the newest block then (Unix seconds) and the moment of looking
+ * (`performance.now()`).
+ */
 export type Sighting = { job: ChainJob; block: bigint; blockTime: number; at: number };
 /** A job that a key offers. `promised`: the job in the block that the sequencer is building, where that was asked for and the node shows it. */
 export type OfferedJob = Sighting & { signer: Signer; promised: ChainJob | null };
@@ -92,7 +95,7 @@ export function walletOf({ client, node }: Chain, account: Account) {
   return createWalletClient({ account, chain: client.chain, transport: transportOf(node) });
 }
 
-/** Whether a node answered with a refusal, rather than not at all. */
+/** True if a node answered with a refusal; false if it did not answer at all. */
 export function isRefusal(error: unknown): boolean {
   return error instanceof BaseError && error.walk((cause) => cause instanceof RpcError) !== null;
 }

@@ -64,7 +64,7 @@ const schema = z.object({
     `what the model server does beyond text: ${DECLARATIONS.join(", ")}, or none; id=ability for one model (default none; the built-in generator's: ${ABILITIES.join(", ")})`,
     optional(z.string().transform(parseAbilities)),
   ),
-  /** Where gateways reach the worker. */
+  /** The URL at which gateways reach the worker. */
   endpoint: setting(
     "WORKER_ENDPOINT --endpoint URL",
     "where gateways reach this worker (https; on a development chain http://127.0.0.1:PORT)",
@@ -200,7 +200,7 @@ export const SETTINGS: readonly (Setting & { name: string })[] = Object.entries(
   ...(documented.get(field) as Setting),
 }));
 
-/** Where answers come from. */
+/** The source of the answers: the built-in generator or a model server. */
 type BackendConfig =
   | { kind: "builtin"; tokensPerSecond: number; firstTokenMs: number }
   | { kind: "openai"; url: string; key: string | null };
@@ -214,7 +214,7 @@ type Derived =
   | "passphrase"
   | "passphraseFile";
 export type Config = Omit<z.infer<typeof schema>, Derived> & {
-  /** What the model server can do beyond text, by catalog id. */
+  /** The abilities of the model server beyond text, by catalog id. */
   abilities: ReadonlyMap<string, Declaration[]>;
   backend: BackendConfig;
   passphrase: { text: string | null; file: string | null };
@@ -245,7 +245,7 @@ export function parseConfig(values: Record<string, string>): Config {
   }
   const of = (id: string) => {
     const named = declared.flatMap(({ model, ability }) => ((model ?? id) === id ? [ability] : []));
-    // What always reasons can reason.
+    // A model that always reasons has the ability `reasoning` as well.
     return DECLARATIONS.filter(
       (one) => named.includes(one) || (one === "reasoning" && named.includes(ALWAYS_REASONING)),
     );
@@ -307,7 +307,7 @@ export function hiding({ rpcUrl, rpcUrls, backend, privateKey, ownerKey, passphr
   ]);
 }
 
-/** What is declared of a model; null: of every one. */
+/** One declared ability of a model; of every model if `model` is null. */
 type Declared = { model: string | null; ability: Declaration };
 
 /** `a,id=b` → a of every model, b of that one. */

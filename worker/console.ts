@@ -1,4 +1,4 @@
-/** What the operator of a worker sees: log lines on stdout, words and questions on stderr, errors that can be set right. */
+/** The worker's console: log lines on stdout, words and questions on stderr, errors that its operator can set right. */
 import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
 import { type Logger, pino } from "pino";
@@ -6,7 +6,7 @@ import type { Redact } from "../shared/redact.ts";
 
 export type { Logger };
 
-/** How the operator starts the worker: from the repository, or from the package. */
+/** The command that starts the worker: from the repository, or from the package. */
 export const COMMAND = process.argv[1]?.endsWith("main.ts") ? "npm run worker --" : "cmi-worker";
 
 /** Something that the operator can set right. Only its message is shown. */

@@ -222,7 +222,7 @@ export class Identity {
     return this.account.address;
   }
 
-  /** Whether an address is this worker's. */
+  /** True if the address is this worker's. */
   is(address: Address): boolean {
     return isAddressEqual(address, this.address);
   }
@@ -237,12 +237,12 @@ export class Identity {
     return this.account.sign({ hash: this.#digests.completion(message) });
   }
 
-  /** Who signed an Assignment; null for a signature that the contracts refuse, with which the worker is not paid. */
+  /** The signer of an Assignment; null for a signature that the contracts refuse, with which the worker is not paid. */
   recoverAssignment(message: Assignment, signature: Hex): Address | null {
     return recoverSigner(this.#digests.assignment(message), signature);
   }
 
-  /** Who signed for access to an output of this worker; null for a malformed signature. */
+  /** The address that signed for access to an output of this worker; null for a malformed signature. */
   recoverAccess(jobId: Hex, { expiresAt, signature }: { expiresAt: number; signature: Hex }): Address | null {
     const message = { jobId, worker: this.address, expiresAt };
     const data = { domain: this.#domain, types: outputAccessTypes, primaryType: "OutputAccess", message } as const;

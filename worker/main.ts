@@ -18,7 +18,7 @@ async function main(): Promise<void> {
   if (flags.help) return void process.stdout.write(USAGE);
   const settings = await withService(values, terminal);
   if (command === "run") return run({ ...invocation, values: settings }, terminal);
-  // What needs no models must not ask for them.
+  // A command that needs no models must not ask for them.
   const config = parseConfig({ WORKER_MODELS: "none", ...settings });
   redact = hiding(config);
   if (command === "status") {

@@ -11,7 +11,7 @@ import { BodyTooLarge, readBounded } from "../shared/bounded-body.ts";
 export type ServedModel = { name: string; parameters: number | null; context: number | null };
 export type ModelServer = { kind: string; url: string; models: ServedModel[] };
 
-/** Where each kind of server listens unless it is told otherwise. */
+/** The port on which each kind of server listens unless it is told otherwise. */
 const USUAL_PLACES = [
   ["Ollama", 11_434],
   ["llama-server", 8080],
@@ -20,7 +20,7 @@ const USUAL_PLACES = [
 ] as const;
 
 const PLACES = USUAL_PLACES.map(([kind, port]) => `${kind} on port ${port}`).join(", ");
-/** What is said where none was found. */
+/** The message if no server was found. */
 export const NONE_ANSWERS = `no model server answers on this machine (looked for ${PLACES})`;
 
 /** A server on this machine answers within milliseconds, unless it is loading a model. */
@@ -66,7 +66,7 @@ export function baseUrlOf(given: string): string {
   return new URL(url).pathname === "/" ? `${url}/v1` : url;
 }
 
-/** Where a server has its own routes beside those of OpenAI: its base URL without `/v1`. */
+/** The base URL without `/v1`, below which a server has its own routes beside those of OpenAI. */
 export const rootOf = (baseUrl: string): string => baseUrl.replace(/\/v1$/, "");
 
 type Ask = <S extends z.ZodType>(url: string, schema: S, body?: object) => Promise<z.output<S> | null>;

@@ -65,7 +65,7 @@ export async function readRegistration(chain: ChainView, signer: Address, owner:
   return { signer, worker, catalog, minimumStake, unbondingPeriod, owner: { address: owner, allowance, gas } };
 }
 
-/** How a worker should stand on chain. Stake in millionths of an SVC; it is filled up, never taken away. */
+/** The terms that a worker's operator wants on chain. Stake in millionths of an SVC; it is filled up, never taken away. */
 export type Wanted = {
   endpoint: string;
   models: readonly string[];
@@ -96,7 +96,10 @@ export const missingStake = ({ worker }: RegistrationState, { stake }: Wanted): 
   return held < stake ? stake - held : 0n;
 };
 
-/** What its owner has to send so that a worker stands as wanted; nothing if it does. `enrollment` is the signing key's consent to its owner. */
+/**
+ * The transactions that the owner has to send so that the worker stands on chain as wanted; none if it already does. `enrollment` is the
+ * signing key's consent to its owner.
+ */
 export function registrationSteps(
   { contracts }: Deployment,
   state: RegistrationState,
@@ -163,7 +166,7 @@ export function requireOwner({ signer, owner }: RegisteredWorker, address: Addre
 const GAS_PER_STEP = 1_000_000n;
 const POLL_MS = 3_000;
 
-/** What an owner needs for its transactions: stake in millionths of an SVC, and gas for so many of them. */
+/** The funds that an owner needs for its transactions: stake in millionths of an SVC, and gas for `steps` of them. */
 type Need = { owner: Address; stake: bigint; steps: number };
 
 /**

@@ -1,4 +1,4 @@
-/** What a gateway gets for a request: a refusal as plain JSON, or the event stream of a job. protocol/dispatch.ts describes both. */
+/** Replies to a gateway: a refusal as plain JSON, or the event stream of a job. protocol/dispatch.ts describes both. */
 import type { Response } from "express";
 import type { Hex } from "viem";
 import type { z } from "zod";

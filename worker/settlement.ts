@@ -29,12 +29,14 @@ import type { Agreement, CompletionHead, CompletionStore } from "./store.ts";
 
 /** A job that the worker took: running while `head` is null, else finished. */
 export type OpenJob = { agreement: Agreement; head: CompletionHead | null };
-/** What the chain shows: the job, this worker's id (0: not registered), its time in Unix seconds, and the deployment's windows. */
+/**
+ * The state of the chain: the job, this worker's id (0: not registered), the chain's time in Unix seconds, and the deployment's windows.
+ */
 export type Seen = { job: ChainJob; worker: number; now: number; windows: Windows };
 export type Policy = Pick<Config, "selfSettleAfter" | "acknowledgeMargin">;
 
 type Call = "acknowledge" | "submitProof" | "finalize";
-/** What to do about a job now. Times are chain time, Unix seconds. */
+/** The next step for a job. Times are chain time, Unix seconds. */
 export type Step =
   | { do: "wait"; until: number }
   | { do: "send"; calls: Call[]; before: number | null }
@@ -126,7 +128,7 @@ type Watched = OpenJob & {
   onOver: (why: string) => void;
   /** When to look at the chain again, `performance.now()`. */
   lookAt: number;
-  /** Whether the chain had a proof of ours before: then its gateway may not have the answer yet. */
+  /** True if the chain had this worker's proof before: then its gateway may not have the answer yet. */
   proven: boolean;
   /** When the job was first seen to be over; it is looked at once more before anything is erased. */
   overAt: number | null;

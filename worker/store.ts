@@ -1,4 +1,6 @@
-/** What a worker must not forget: which jobs it took, the answers that it is not paid for yet, and whose gateways it has met. */
+/**
+ * Stores what a worker must not forget: which jobs it took, the answers that it is not paid for yet, and the keys of gateways it has met.
+ */
 import { existsSync } from "node:fs";
 import { mkdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -148,7 +150,7 @@ export class CompletionStore {
     }
   }
 
-  /** Whether the job was taken here before, or may have been. */
+  /** True if this worker took the job before, or may have taken it. */
   isTaken(jobId: Hex): boolean {
     return this.#taken.has(jobId) || createdAt(jobId) < this.#repairedAt;
   }
@@ -321,12 +323,12 @@ async function otherOwner(path: string): Promise<number | null> {
   }
 }
 
-/** Whether LevelDB found what it cannot have written. */
+/** True if LevelDB found data that it cannot have written. */
 const isDamage = (error: unknown): boolean => hasCode(error, "LEVEL_CORRUPTION");
-/** Whether another process has the store open. */
+/** True if another process has the store open. */
 const isLocked = (error: unknown): boolean => hasCode(error, "LEVEL_LOCKED");
 
-/** What the operator is told of a store that cannot be opened. */
+/** The error for the operator if a store cannot be opened. */
 function unusable(path: string, error: unknown): ConfigError {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   const [why, remedy] = isLocked(error)
@@ -341,7 +343,7 @@ function unusable(path: string, error: unknown): ConfigError {
   });
 }
 
-/** Whether the error, or what caused it, has this code. */
+/** True if the error, or one of its causes, has this code. */
 function hasCode(error: unknown, code: string): boolean {
   return error instanceof Error && (("code" in error && error.code === code) || hasCode(error.cause, code));
 }

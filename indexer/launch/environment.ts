@@ -72,7 +72,7 @@ function readDeployment(file: string): Deployment {
   return parseDeployment(text, file);
 }
 
-/** What must not be read in the log of the indexer. */
+/** Makes the function that hides the settings' secrets in the indexer's log. */
 export const hiding = ({
   rpcUrls,
   wsUrl,

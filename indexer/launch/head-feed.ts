@@ -29,7 +29,7 @@ type Header = { hash: string; number: string };
 /** Pause before the next subscription; twice as long each time, until one has told of a block. */
 const RECONNECT_MS = 1_000;
 const LONGEST_RECONNECT_MS = 30_000;
-/** How often the node is asked although its subscription is alive: a subscription can fall silent unnoticed. */
+/** How often the indexer asks the node although its subscription is alive: a subscription can fall silent unnoticed. */
 const CHECK_MS = 2_000;
 
 /** The newest header of the chain: from the node's subscription if there is one, and by asking. */

@@ -14,7 +14,7 @@ const AGAIN_MS = 60_000;
 /** A piece of several blocks that takes longer is asked for again in smaller ones: Ponder gives the whole range 10 s. */
 const PIECE_MS = 3_000;
 
-/** How many blocks are asked for at once: at most the setting, and less than was last refused. */
+/** The number of blocks that are asked for at once: at most the setting, and less than was last refused. */
 export class LogSpan {
   readonly #largest: number;
   #span: number;
@@ -124,7 +124,7 @@ const isRefusal = (failure: Failure): boolean =>
 /** The range may be too much for the node, or the node is away. With 429 it says nothing of the range: Ponder waits, and asks again. */
 const isUnclear = (failure: Failure): boolean => !(failure instanceof Response) || failure.status >= 500;
 
-/** Whether the node answers for one block: then a longer range was too much for it. */
+/** True if the node answers for one block: then the longer range was too much for it. */
 async function hasBlock(block: number, ask: (first: number, last: number) => Promise<Response>): Promise<boolean> {
   return Array.isArray(await logsOf(ask(block, block)));
 }

@@ -148,7 +148,7 @@ export async function dropOldBuilds(client: pg.Client, current: string, log: (li
   }
 }
 
-/** Whether a schema is complete up to the last final block, and the views show it. */
+/** True if a schema is complete up to the last final block, and the views show it. */
 export async function isReady(client: pg.Client, schema: string): Promise<boolean> {
   const { rows: tables } = await client.query("SELECT to_regclass($1) AS name", [`${quoted(schema)}._ponder_meta`]);
   if (tables[0].name === null) return false;

@@ -9,7 +9,7 @@ import { account, type Ballot, dispute, job } from "../ponder.schema.ts";
 import { type Context, ponder } from "../registry.ts";
 import { type ChainEvent, place, record, recordJob } from "./record.ts";
 
-/** What a dispute of a client that received nothing names as its hash. */
+/** The hash that a dispute names if the client received nothing. */
 const NOTHING: Hex = `0x${"0".repeat(64)}`;
 const shownHash = (received: Hex) => (received === NOTHING ? null : toProofHash(received));
 
@@ -99,7 +99,7 @@ ponder.on("InferenceEscrow:DisputeSigned", async ({ event, context }) => {
   await recordJob(context, event, row, { kind: "job.dispute_signed", ordinal: number });
 });
 
-/** Where the votes for a ruling are counted. */
+/** The columns that count the votes for each ruling. */
 const VOTES: Record<Ballot["ruling"], "votesWorkerAtFault" | "votesGatewayAtFault" | "votesRejected"> = {
   worker_at_fault: "votesWorkerAtFault",
   gateway_at_fault: "votesGatewayAtFault",

@@ -1,4 +1,4 @@
-/** What all handlers share: where an event stands on the chain, its row in protocol_event, and the row of protocol_config. */
+/** The functions that all handlers share: an event's place on the chain, its row in protocol_event, and the row of protocol_config. */
 
 import type { Address, Hex } from "viem";
 import { chainPosition } from "../../protocol/index-schema.ts";
@@ -30,7 +30,7 @@ export const jobOf = (jobId: Hex): Hex | null => (jobId === NO_JOB ? null : jobI
 
 type EventRecord = {
   kind: string;
-  /** What the event is about: job id, wallet, signer, operator or model number, contract name. */
+  /** The thing that the event is about: job id, wallet, signer, operator or model number, contract name. */
   subject: string | number;
   /** Tells events of one kind and subject apart: a sequence, an attempt, or a voter and the number of its vote. */
   ordinal?: number | string;

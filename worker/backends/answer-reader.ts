@@ -42,7 +42,7 @@ export class AnswerReader {
     },
   });
   #form: "unknown" | "events" | "document" = "unknown";
-  /** What came before the first character that tells the form, then the document. */
+  /** The text before the first character that tells the form; of a document, all of its text. */
   #head = "";
   #pieces: Text[] = [];
   #finish: FinishReason | null = null;
@@ -56,12 +56,12 @@ export class AnswerReader {
   /** Something came that might be text, and was not understood. */
   #isUnread = false;
 
-  /** Whether the server said that nothing more comes. */
+  /** True once the server said that nothing more comes. */
   get isDone(): boolean {
     return this.#done;
   }
 
-  /** Whether it told how the answer ended: only its counts may follow. */
+  /** True once the server said how the answer ended: only its counts may follow. */
   get isFinished(): boolean {
     return this.#finish !== null;
   }
@@ -71,7 +71,10 @@ export class AnswerReader {
     this.#text(this.#decoder.decode(bytes, { stream: true }));
   }
 
-  /** What was read since the last call. Deltas that arrived together are one piece: each one costs worker, gateway and client an event. */
+  /**
+   * The text that was read since the last call. Deltas that arrived together are one piece: each one costs worker, gateway and client an
+   * event.
+   */
   take(): Text[] {
     return this.#pieces.splice(0);
   }

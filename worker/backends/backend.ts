@@ -1,6 +1,6 @@
 import type { ChatRequest, FinishReason } from "../../protocol/dispatch.ts";
 
-/** What a model server counted, as far as it told: null is what it left out. `completionTokens` is with reasoning. */
+/** The tokens that a model server counted; null for a count that it left out. `completionTokens` is with reasoning. */
 export type BackendUsage = Record<"promptTokens" | "completionTokens" | "reasoningTokens", number | null>;
 
 /**
@@ -12,7 +12,10 @@ export type BackendPiece =
   | { kind: "end"; finishReason: FinishReason; usage: BackendUsage | null };
 export type Pieces = AsyncGenerator<BackendPiece, void, undefined>;
 
-/** How a model server's tokens are known before it is asked: it counts them on request, or they are estimated. `window`: what it holds; null if it does not tell. */
+/**
+ * How a prompt's tokens are counted before the model server gets it: the server counts them on request, or the worker estimates them.
+ * `window`: the tokens that the server holds; null if it does not tell.
+ */
 export type Counting = { by: "server" | "estimate"; window: number | null };
 
 /** Something that generates text. */
@@ -26,7 +29,7 @@ export interface Backend {
   generate(model: string, request: ChatRequest, signal: AbortSignal): Pieces;
   /** Model names it can serve now; null when it serves any name. Throws a BackendError when it cannot be reached. */
   models(): Promise<string[] | null>;
-  /** How it counts a model's tokens, as far as it is known. */
+  /** How this backend counts a model's tokens, as far as that is known. */
   counting(model: string): Counting;
   /** Releases connections. */
   close(): Promise<void>;

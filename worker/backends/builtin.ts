@@ -188,7 +188,7 @@ function compose(model: string, request: ChatRequest): { reasoning: string[]; an
   return { reasoning: effort === 0 ? [] : write(effort, asked("reasoning")), answer };
 }
 
-/** What is written where any JSON object will do. */
+/** The schema of the answer if the request allows any JSON object. */
 const ANY_OBJECT = { type: "object", properties: { topic: { type: "string" }, sides: { type: "integer" } } };
 /** Deeper than any schema that does not contain itself. */
 const DEEPEST = 32;

@@ -20,7 +20,7 @@ type Question = { method: "GET" | "POST"; url: string; body?: string; trace?: Re
 
 /** After the reason of its end an answer has its counts at most: so long they are waited for, whatever the connection does. */
 const AFTER_END_MS = 500;
-/** How often a request is sent: as it is, then as the server's refusals say. */
+/** The most times that a request is sent: first unchanged, then changed as the server's refusals ask. */
 const MOST_TRIES = 5;
 /** Read of an error. */
 const ERROR_BYTES = 16_384;
@@ -35,7 +35,7 @@ export class OpenAiBackend implements Backend {
   readonly #key: string | null;
   readonly #connections: KeptConnections;
   readonly #context: ServerContext;
-  /** What the server does not know, by its own words. */
+  /** The fields that the server's own errors name as unknown. */
   readonly #unknown = new Set<OwnField>();
 
   constructor({ baseUrl, key, connections }: OpenAiOptions) {
@@ -101,7 +101,7 @@ export class OpenAiBackend implements Backend {
         try {
           reader.feed(bytes as Uint8Array);
         } finally {
-          // What came before an error has been written all the same.
+          // Text that came before an error is handed on all the same.
           yield* reader.take();
         }
         if (reader.isDone) break;

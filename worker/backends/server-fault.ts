@@ -5,7 +5,10 @@
  */
 import { BackendError, ContextExceeded, RequestRefused, ServerBusy } from "./backend.ts";
 
-/** Of no room: Too Many Requests, Service Unavailable (also while it loads its model), and what some hosted APIs send. */
+/**
+ * The statuses of a server without room: Too Many Requests, Service Unavailable (also while it loads its model), and one of some hosted
+ * APIs.
+ */
 const BUSY = new Set([429, 503, 529]);
 /** The request's own fault. 404 and 401 are its operator's, 424 is TGI's word for a failed generation. */
 const REFUSED = new Set([400, 413, 422]);
@@ -14,7 +17,7 @@ const REFUSED = new Set([400, 413, 422]);
 const RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 20_000;
 
-/** What came with an error: its status, the header `retry-after`, and its body. */
+/** An error reply: its status, the header `retry-after`, and its body. */
 type Reply = { status: number; retryAfter: string | null; body: string };
 
 /** The error that a reply other than 200 stands for. */
@@ -67,7 +70,7 @@ function retryMs(header: string | null): number {
 const TOO_LONG =
   /context.?(length|window|size|limit)|(context|prompt|input|model).{0,3} length|too many tokens|(prompt|input) is too long|`inputs`|max_(input|total)_tokens|reduce the length|tokens? limit|token count \(?\d+|larger than the maximum/i;
 
-/** How servers name both counts; `prompt` is missing where a server stops counting at its window. */
+/** How servers name both counts in their errors; `prompt` is missing where a server stops counting at its window. */
 const COUNTS = [
   // vLLM, OpenAI: "… maximum context length is 32768 tokens and your request has 9 input tokens", "… your messages resulted in 40000 tokens"
   /maximum context length is (?<window>\d+)\D.*?(?:request has|prompt contains|resulted in) (?<prompt>\d+)/is,
@@ -102,7 +105,7 @@ function contextOf(value: unknown, words: string): ContextExceeded | null {
   return new ContextExceeded(number(counts?.["prompt"]), number(counts?.["window"]));
 }
 
-/** How servers name the most tokens of answer that they write: OpenAI and SGLang, DeepSeek, Volcengine and Groq. */
+/** How servers name in their errors the most tokens of answer that they write: OpenAI and SGLang, DeepSeek, Volcengine and Groq. */
 const MOST_TOKENS = [
   /supports at most (\d+) completion tokens/i,
   /range of max_(?:completion_)?tokens is \[\d+, ?(\d+)\]/i,
@@ -127,7 +130,7 @@ function fieldsOf(value: unknown, words: string): string[] {
   return [...fields, ...(words.match(/\b[a-z]+(?:_[a-z]+)*\b/g) ?? [])];
 }
 
-/** What an error says in words: its messages, without what it quotes as input. */
+/** The words of an error: its messages, without what it quotes as input. */
 function wordsOf(value: unknown): string {
   if (typeof value === "string") return value.slice(0, 8_192);
   const { error, message, msg, detail, reason } = Object(value);

@@ -59,7 +59,7 @@ export function adapted(request: ServerRequest, error: BackendError): ServerRequ
   const { fields, mostTokens } = error;
   if (mostTokens !== null && mostTokens < request.max_tokens) return { ...request, max_tokens: mostTokens };
   if (fields.includes("max_completion_tokens") && !("max_completion_tokens" in request)) {
-    // Of OpenAI's own newer models. What is read here stays `max_tokens`.
+    // OpenAI's newer models demand `max_completion_tokens`. The worker itself goes on reading `max_tokens`.
     return { ...request, max_completion_tokens: request.max_tokens };
   }
   const dropped = Object.entries(request).filter(
@@ -84,7 +84,7 @@ function shorter(request: ServerRequest, { promptTokens, window }: ContextExceed
   return max_tokens < 1 ? null : { ...request, max_tokens };
 }
 
-/** What goes over the wire. */
+/** The body that is sent to the server. */
 export function bodyOf({ max_tokens, ...rest }: ServerRequest): string {
   return chatRequestJson(
     "max_completion_tokens" in rest ? { ...rest, max_completion_tokens: max_tokens } : { ...rest, max_tokens },

@@ -154,7 +154,7 @@ function describe(health: Health | null): string {
   return `${health.status}, ${health.in_flight} of ${health.capacity} jobs, ${health.queued} waiting`;
 }
 
-/** How the prompts of each model are counted before its server gets them. */
+/** Says how the prompts of each model are counted before its server gets them. */
 function describeCounting(health: Health | null): string {
   const models = Object.entries(health?.counting ?? {}).map(([model, { by, window }]) => {
     const holds = window === null ? "" : `, which holds ${window}`;

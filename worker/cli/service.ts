@@ -48,13 +48,13 @@ export async function withService(values: Record<string, string>, terminal: Term
   return { ...values, ...added };
 }
 
-/** Whether nobody on the way can change what the address answers. */
+/** True if nobody between here and the address can change its answers. */
 function isSafe(url: string): boolean {
   const { protocol, hostname } = new URL(url);
   return protocol === "https:" || ["127.0.0.1", "localhost", "[::1]"].includes(hostname);
 }
 
-/** What `read` makes of the service's answer. Throws a ConfigError that names the URL. */
+/** Asks the service and returns what `read` makes of the answer. Throws a ConfigError that names the URL. */
 async function ask<T>(service: string, what: string, read: (text: string) => T): Promise<T> {
   const url = new URL(`/app/api/${what}`, service);
   try {

@@ -95,10 +95,10 @@ export class JobError extends Error {
 /** Hands a piece to the gateway. */
 export type Send = (kind: PieceKind, text: string) => void;
 
-/** What ends an answer early: `cut`, when its time is over; `end`, when nobody waits for it any more. */
+/** The signals that end an answer early: `cut`, when its time is over; `end`, when nobody waits for it any more. */
 export type Ends = { cut: AbortSignal; end?: AbortSignal };
 
-/** What a Completion says of an answer's size. */
+/** The sizes of an answer that its Completion states. */
 type Usage = Pick<Completion, "promptTokens" | "completionTokens" | "reasoningTokens" | "textBytes">;
 /** `reasoned`: characters of reasoning beside the answer. */
 export type Generated = { answer: Answer; usage: Usage; finishReason: FinishReason; reasoned: number };
@@ -205,7 +205,10 @@ export class Generation {
     await this.#pieces.return().catch(() => undefined);
   }
 
-  /** What is signed is what a gateway can believe: no more than was asked for, nor than bytes were delivered of each kind. */
+  /**
+   * The counts that the worker signs. They are bounded so that a gateway can believe them: by the tokens asked for, and by the bytes of
+   * each kind.
+   */
   #usageOf(answer: Answer, reasoning: string, counted: BackendUsage | null): Usage {
     const { max_tokens, messages } = this.#request;
     const textBytes = answer.bytes;

@@ -1,4 +1,4 @@
-/** What a worker checks before it works or hands an answer out: who asks, for which operator, and what the chain says of the job. */
+/** The checks before a worker works or hands an answer out: who asks, for which operator, and what the chain says of the job. */
 import { setTimeout } from "node:timers/promises";
 import { type Address, type Hex, isAddressEqual } from "viem";
 import {
@@ -18,7 +18,7 @@ import type { Config } from "../config.ts";
 import type { Identity } from "../keys.ts";
 import { Refusal } from "../reply.ts";
 
-/** Who signed an assignment, and for which operator. */
+/** The address that signed an assignment, and its operator. */
 export type Gateway = { operator: number; address: Address };
 
 /** Seconds by which a gateway's clock may differ from this one. */
@@ -27,7 +27,7 @@ export const CLOCK_SKEW = 60;
 /** Pause before a lock is looked for again. */
 const LOOK_MS = 100;
 
-/** What the checks take from the settings. */
+/** The settings that the checks use. */
 export type CheckSettings = Pick<
   Config,
   "models" | "lockWaitMs" | "lockSeen" | "preconfirmedJobCredits" | "preconfirmedCredits"

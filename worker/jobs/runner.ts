@@ -86,12 +86,12 @@ export class JobRunner {
     return { in_flight: running, queued: waiting, capacity: limit, queue_capacity: queueLimit };
   }
 
-  /** Whether it takes no jobs any more. */
+  /** True if the worker takes no more jobs. */
   get isDraining(): boolean {
     return this.#slots.closed;
   }
 
-  /** Who signed an assignment. Throws a Refusal when its dispatch would be refused, whatever the body says. */
+  /** The gateway that signed an assignment. Throws a Refusal when its dispatch would be refused, whatever the body says. */
   async admit({ assignment, signature }: Ticket): Promise<Gateway> {
     const { jobId, acknowledgeBy } = assignment;
     const gateway = await this.#checks.gatewayOf(assignment, signature);
