@@ -1,4 +1,4 @@
-import type { RequestListener, Server } from "node:http";
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { ipKeyGenerator } from "express-rate-limit";
 
@@ -48,6 +48,41 @@ export function boundUnderWay(app: RequestListener): RequestListener {
     if (socket.destroyed) return;
     response.once("close", () => change(socket, -1));
     if (change(socket, 1) > UNDER_WAY) socket.destroy();
-    else app(request, response);
+    else {
+      boundPieces(request, response);
+      app(request, response);
+    }
   };
+}
+
+/** Pieces of a body (chunks of HTTP), and the bytes that they have on average if there are more. No client was found that sends its JSON in smaller ones. */
+const MOST_PIECES = 4_096;
+const LEAST_MEAN = 64;
+
+/**
+ * Closes the connection of a body that comes in many tiny pieces. Each takes about as long as a large one, and some memory until it is read: a
+ * client that sends a few megabytes a second so would hold up everybody else.
+ */
+function boundPieces(request: IncomingMessage, response: ServerResponse): void {
+  const { socket, push } = request;
+  let pieces = 0;
+  let bytes = 0;
+  request.push = (piece: Buffer | null, ...rest) => {
+    if (piece !== null) {
+      if (socket.destroyed) return false;
+      pieces += 1;
+      bytes += piece.length;
+      if (pieces > MOST_PIECES && bytes < pieces * LEAST_MEAN) {
+        socket.destroy();
+        return false;
+      }
+    }
+    return Reflect.apply(push, request, [piece, ...rest]);
+  };
+  // Node drops the body of a request that was answered and never read, in whatever pieces it comes. Read here, it counts.
+  response.prependListener("finish", () => {
+    if (request.complete || request.readableFlowing !== null) return;
+    request.read();
+    request.resume();
+  });
 }

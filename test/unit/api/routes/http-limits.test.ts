@@ -55,6 +55,49 @@ describe("the HTTP server", () => {
     expect(asked).toBe(16);
   });
 
+  it.each<[string, RequestListener]>([
+    ["is read", (request, response) => request.resume().on("end", () => response.end())],
+    ["is never read", () => {}],
+    ["is not read before the answer", (_request, response) => response.end()],
+  ])("closes the connection of a body of tiny pieces that %s", async (_what, app) => {
+    const port = await listen(app);
+    const socket = connect(port, "127.0.0.1").on("error", () => {});
+    let pieces = 0;
+    socket.resume().write("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n");
+    // Whether or not the answer is there before the pieces.
+    const timer = setInterval(() => {
+      pieces += 1_000;
+      socket.write("1\r\nx\r\n".repeat(1_000));
+    }, 10);
+    await Promise.race([once(socket, "close"), expect.poll(() => pieces).toBeGreaterThan(100_000)]);
+    clearInterval(timer);
+    expect(socket.destroyed).toBe(true);
+  });
+
+  it("reads a body of many pieces that are not tiny, and a small one of tiny pieces", async () => {
+    const port = await listen((request, response) => {
+      let bytes = 0;
+      request.on("data", (piece) => {
+        bytes += piece.length;
+      });
+      request.on("end", () => response.end(`received ${bytes};`));
+    });
+    const socket = connect(port, "127.0.0.1").setEncoding("utf8");
+    let received = "";
+    socket.on("data", (text) => {
+      received += text;
+    });
+    for (const [piece, count] of [
+      [`80\r\n${"x".repeat(128)}\r\n`, 5_000],
+      ["1\r\nx\r\n", 4_000],
+    ] as const) {
+      socket.write("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n");
+      socket.write(`${piece.repeat(count)}0\r\n\r\n`);
+    }
+    await expect.poll(() => received).toMatch(/received 640000;.*received 4000;/s);
+    socket.destroy();
+  });
+
   it("answers sixteen requests of a connection in their order, and as many again", async () => {
     const port = await listen((request, response) => setTimeout(() => response.end(`${request.url};`), 10));
     const socket = connect(port, "127.0.0.1").setEncoding("utf8");
