@@ -39,7 +39,7 @@ export type AccountInfo = {
   wallet: Address;
   free: number;
   escrowed: number;
-  /** Of `escrowed`, what open disputes hold; null while nobody knows. */
+  /** The part of `escrowed` that the bonds of open disputes hold; null while the service cannot tell. */
   in_bonds: number | null;
   usdg_value: number;
   has_account: boolean;
@@ -83,7 +83,10 @@ type UsageSpan = Used & { from: string; by_model: ModelUsed[] };
 /** By time, oldest first, and by model, the dearest first. */
 export type Usage = { data: UsageSpan[]; models: ModelUsed[] };
 
-/** What changed a balance: credits of deposits, charges and so on, and how many jobs were charged. Refunds: what operator and treasury gave back. */
+/**
+ * The changes of a balance by cause: credits of deposits, charges and so on, and how many jobs were charged. Refunds: credits that operator
+ * and treasury gave back.
+ */
 export type StatementSums = {
   deposits: number;
   refunds: number;
@@ -110,14 +113,14 @@ export type Statement = {
   sums: StatementSums;
   /** Days on which something changed, with the balance at their end. */
   days: (StatementSums & { day: string; closing: number })[];
-  /** Of the charged jobs, the dearest first. */
+  /** The models of the charged jobs, the one with the highest charge first. */
   models: { model: string; jobs: number; credits: number; tokens: number }[];
 };
 
-/** What was charged on this UTC day and in this month; `alert`: from how much on the wallet wants to be told. Null where it set no alert. */
+/** Credits charged on this UTC day and in this month. `alert`: the sum from which the wallet wants to be told. Null if it set no alert. */
 export type Spending = Record<"day" | "month", { charged: number; alert: number } | null>;
 
-/** What a wallet sets for itself with this service. `spend_alert_…`: credits charged on a UTC day, in a month; null for no alert. */
+/** A wallet's own settings at this service. `spend_alert_…`: credits charged on a UTC day, in a month; null for no alert. */
 export type WalletSettings = {
   low_credit_threshold: number;
   spend_alert_day: number | null;
@@ -156,7 +159,7 @@ export type Job = Ended & {
     /** Only where reasoning was billed, which `completion_tokens` includes. */
     completion_tokens_details?: { reasoning_tokens: number };
   };
-  /** What is given back of the charge; only where something is due. */
+  /** The credits that are given back of the charge; absent if nothing is due. */
   compensation?: { credits_due: number; credits_paid: number; credits_outstanding: number };
 };
 
@@ -189,7 +192,7 @@ export type Model = {
   observed_24h: Observed;
 };
 
-/** What this service's gateways saw: shares from 0 to 1, null where nothing was seen that tells it. */
+/** The measurements of this service's gateways: shares from 0 to 1, null if nothing was measured. */
 export type Observed = {
   requests: number;
   failures: number;
@@ -221,7 +224,7 @@ export type ModelSeen = {
   workers: { number: number | null; address: Address; spans: ObservedSpan[] }[];
 };
 
-/** Whether the service works. */
+/** The state of the service. */
 export type Status = {
   status: "ok" | "degraded" | "down";
   checked_at: string;
@@ -229,7 +232,7 @@ export type Status = {
   models: { id: string; active_workers: number; demo: boolean; uptime_24h: number | null }[];
 };
 
-/** What happened to a model, a worker, an operator or an account. */
+/** An event in the history of a model, a worker, an operator or an account. */
 export type HistoryEvent = {
   /** `worker.endpoint_set`, … */
   kind: string;
@@ -275,10 +278,10 @@ export type Operator = {
   paid: number;
 };
 
-/** What a charged job costs an operator in gas: of how many jobs that is known, and the mean of them, wei; null without one. */
+/** The gas that charged jobs cost an operator: how many jobs it is known for, and the mean of them, wei; null without one. */
 export type OperatorGas = { jobs: number; wei_per_job: string | null };
 
-/** What the network does now. */
+/** The network's present figures. */
 export type Network = {
   /** Those that answer the service, and the models that one of them hosts. */
   workers: number;
@@ -304,7 +307,7 @@ export type Worker = {
   answers: boolean;
   /** Running time to first token of this service's jobs. */
   first_token_ms: number | null;
-  /** How its prompts are counted, by model id; a model of which it has not said so is missing. */
+  /** How the worker counts prompts, by model id; a model for which it has not said so is missing. */
   counting: Record<string, Counting>;
   /** Charged in the last 24 hours, by all operators. */
   jobs_24h: number;
@@ -312,7 +315,7 @@ export type Worker = {
   earned_24h: number;
   earned_7d: number;
   earned_total: number;
-  /** What it earns an hour, by what this service saw in 24 hours; null where it saw nothing. */
+  /** The worker's pay an hour, by this service's measurements of 24 hours; null without any. */
   hourly: HourlyPay | null;
   /** Share of this service's jobs of 24 hours that it did not fail. */
   success_24h: number | null;
@@ -321,7 +324,7 @@ export type Worker = {
   models: string[];
   /** Newest first; amounts in millionths of an SVC. */
   slashes: { job_id: string; amount: string; slashed_at: string; reason: string; tx: Hex }[];
-  /** What this service's gateways saw it do wrong, newest first, one entry an hour and kind. */
+  /** The worker's incidents at this service's gateways, newest first, one entry an hour and kind. */
   incidents: Incident[];
 };
 
@@ -331,7 +334,7 @@ export type Worker = {
  */
 export type HourlyPay = Record<"asked" | "at_work", { hours: number; units: number | null }>;
 
-/** What the treasury still owes a worker for a job after a dispute, stablecoin units. */
+/** The stablecoin units that the treasury still owes a worker for a job after a dispute. */
 export type Owed = { job_id: string; units: number };
 
 export type Incident = {
@@ -364,7 +367,7 @@ export type ChainTransaction = {
   gas_price_wei: string | null;
   /** The data of a call of our contracts; null where nobody asked for it. */
   input: Hex | null;
-  /** Of a reverted call of the escrow: what the contract answers to it; null if the service did not repeat it. */
+  /** For a reverted call of the escrow, the contract's answer to it; null if the service did not repeat the call. */
   reverted: { data: Hex | null } | null;
   logs: ChainLog[];
 };
@@ -439,12 +442,12 @@ export type ChainAddress = {
   operators: { number: number; roles: string[] }[];
   jobs: ListedJob[];
   has_more: boolean;
-  /** Of these jobs. */
+  /** The transactions of the jobs in `jobs`. */
   transactions: ListedTransaction[];
   history: HistoryEvent[];
 };
 
-/** What 64 hex digits are. */
+/** The things that a text of 64 hex digits identifies. */
 export type FoundHash = { transaction: boolean; block: number | null; jobs: ListedJob[] };
 
 export type Webhook = {
@@ -480,7 +483,7 @@ export type Delivery = {
   next_attempt_at: string | null;
   occurred_at: string;
   finished_at: string | null;
-  /** Of the last attempt with a result. */
+  /** HTTP status and error of the last attempt with a result. */
   last_status: number | null;
   last_error: string | null;
 };
@@ -521,12 +524,12 @@ export type ListedDispute = {
   resolved_at: string | null;
 };
 
-/** What an arbiter can vote. */
+/** The rulings that an arbiter can vote for. */
 export type Vote = Exclude<RulingName, "expired">;
 
 export type Dispute = ListedDispute & {
   worker: Address;
-  /** What its opener says that the client received; 32 zero bytes for "nothing". */
+  /** The hash of the text that the client received, as the dispute's opener states it; 32 zero bytes for "nothing". */
   received_hash: Hex;
   /** The wallet's own hash beside its operator's. */
   joined_hash: Hex | null;

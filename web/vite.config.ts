@@ -43,7 +43,8 @@ export default defineConfig({
     assetsInlineLimit: 0,
     chunkSizeWarningLimit: 900,
     rolldownOptions: {
-      // What every page needs is one file, and what decodes is another one: in a dozen each weighs more, and asks more often.
+      // The code that every page needs is one file, and the code that decodes is another: in a dozen files it weighs more and takes more
+      // requests.
       output: {
         codeSplitting: {
           groups: [

@@ -1,4 +1,4 @@
-/** What the signed-in wallet sees of its account, and its API key. Below /app/api; `session` guards each route. */
+/** The account and the API key of the signed-in wallet. Below /app/api; `session` guards each route. */
 import { type Request, type RequestHandler, type Response, Router } from "express";
 import { type Address, type Hex, zeroAddress } from "viem";
 import { z } from "zod";

@@ -14,7 +14,7 @@ type Options<T> = {
   now?: () => number;
 };
 
-/** How long an error is the answer for all who ask: what is too long stays so, and anything else may soon be over. */
+/** How long all who ask get the same error: an answer that is too long stays too long, and any other fault may soon be over. */
 const TOO_LONG_MS = 30_000;
 const ERROR_MS = 1_000;
 

@@ -39,7 +39,7 @@ const EXPLORED_PER_SECOND = 20;
 /** The same for what is read of all workers and models, on the connections that jobs need. */
 const DIRECTORY_PER_SECOND = 50;
 
-/** What the application takes of the gateway: what its own routes need, and the routes that `/v1` has as well. */
+/** The parts of the gateway that the application needs: those of its own routes, and of the routes that `/v1` has as well. */
 type WebParts = Omit<AccountParts, "escrow"> &
   StatusParts &
   PartsOf<typeof JOB_ROUTES> &
@@ -233,7 +233,7 @@ function sameOriginOnly(origin: string): RequestHandler {
   };
 }
 
-/** Where `scripts/build/web.ts` puts the application. */
+/** The folder into which `scripts/build/web.ts` puts the application. */
 const WEB_DIST = fileURLToPath(new URL("../dist/", import.meta.url));
 
 type Built = Record<string, { file: string; imports?: string[] }>;

@@ -1,4 +1,7 @@
-/** What the explorer lists: jobs by whom they concern, transactions with their events, and the history of accounts, workers, operators and models. */
+/**
+ * Reads the explorer's lists: jobs by whom they concern, transactions with their events, and the history of accounts, workers, operators
+ * and models.
+ */
 import type { Address, Hex } from "viem";
 import { read } from "../../api/db/index-reads.ts";
 import { EVENT, view } from "../../api/db/index-rows.ts";
@@ -11,7 +14,7 @@ const LISTED = {
   id: column<Hex>("job.id"),
   status: column<JobState>(),
   model: column<string>(),
-  /** What it cost in the end: a dispute can bring a charge back. */
+  /** The credits that the job cost in the end: a dispute can bring a charge back. */
   credits: column<number>("credits_charged - credits_compensated"),
   worker: column<Address | null>(),
   createdAt: column<number>(),
@@ -54,7 +57,7 @@ const LISTED_EVENT = {
   txHash,
   jobId: column<Hex | null>(),
   position: column<number>(),
-  /** Of a settlement: the charge. */
+  /** The charge of a settlement; null for other events. */
   charged: column<number | null>("CASE WHEN kind = 'job.settled' THEN (data->>'credits_charged')::bigint END"),
 };
 type ListedEvent = RowOf<typeof LISTED_EVENT>;

@@ -39,7 +39,7 @@ export type ExplorerParts = { rpc: Rpc; head: Pick<Head, "block">; reader: Reade
 const LATEST_JOBS = 12;
 const LATEST_TRANSACTIONS = 12;
 const TRANSACTIONS_SHOWN = 25;
-/** Of the jobs on a page of an address: each has two to five, but for disputes. */
+/** The most events that are read for the jobs on a page of an address: each job has two to five, but for disputes. */
 const JOB_EVENTS = 300;
 /** Events among which the latest jobs and transactions are looked for; a full batch has some 150. */
 const LATEST_EVENTS = 600;
@@ -268,7 +268,7 @@ export function explorerRoutes({ rpc, head, reader, contracts }: ExplorerParts):
     .use(nodeErrorHandler);
 }
 
-/** Where a page of a list begins; null for the newest. */
+/** The position at which a page of a list begins; null for the newest. */
 function positionOf({ query: { before } }: Request): number | null {
   if (before === undefined) return null;
   if (!/^\d{1,15}$/.test(String(before))) {
@@ -291,7 +291,7 @@ const showAccount = (account: AccountRow): contract.ChainAddress["account"] => (
   frozen: account.frozen,
 });
 
-/** What the node itself refuses to say, or says at too great a length, is no fault of the gateway's and no outage. */
+/** A refusal by the node itself, or an answer that is too long, is no fault of the gateway's and no outage. */
 const nodeErrorHandler: ErrorRequestHandler = (error, _request, _response, next) => {
   if (error instanceof RpcTooLong) {
     next(
@@ -333,11 +333,11 @@ async function readBlock(rpc: Rpc, which: Hex): Promise<Omit<contract.ChainBlock
 }
 
 const NODE_MS = 5_000;
-/** Of a receipt of a call of our contracts: a full batch has a third of it. */
+/** The most bytes of the receipt of a call of our contracts: that of a full batch has a third of it. */
 const OWN_BYTES = 2 * 1024 * 1024;
-/** Of everything else that a node answers. Anyone can name a transaction of his own that logs megabytes. */
+/** The most bytes of any other answer of a node. Anyone can name a transaction of their own that logs megabytes. */
 const FOREIGN_BYTES = 256 * 1024;
-/** Of a block with the hashes of its transactions: some 7,000 of them. */
+/** The most bytes of a block with the hashes of its transactions: some 7,000 of them. */
 const BLOCK_BYTES = 512 * 1024;
 /** Transactions of a job that are read: its disputes and their votes can make more. */
 const JOB_TRANSACTIONS = 50;
@@ -355,7 +355,7 @@ async function transactionOf(
 ): Promise<contract.ChainTransaction | null> {
   const sent = await rpc.request<RawTransaction | null>("eth_getTransactionByHash", [hash], NODE_MS, OWN_BYTES);
   if (sent === null) return null;
-  // What calls our contracts logs what they log, and not megabytes.
+  // Only a call of our contracts may have the larger receipt: they do not log megabytes.
   const isOurs = sent.to !== null && ours.has(sent.to.toLowerCase());
   const bytes = isOurs ? OWN_BYTES : FOREIGN_BYTES;
   const receipt = await rpc.request<RawReceipt | null>("eth_getTransactionReceipt", [hash], NODE_MS, bytes);
@@ -410,7 +410,7 @@ async function repeat(rpc: Rpc, sent: RawTransaction, minedIn: Hex): Promise<{ d
   repeating += 1;
   try {
     await rpc.request("eth_call", [{ from, to, input, value, gas }, before], NODE_MS);
-    // What was mined before it in its own block made it fail.
+    // The call succeeds on the state before its block, so a transaction before it in its own block made it fail.
     return { data: null };
   } catch (error) {
     if (!(error instanceof RpcError)) throw error;

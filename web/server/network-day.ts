@@ -1,4 +1,7 @@
-/** What workers, models and operators did in the last 24 hours and 30 days, and what workers ever earned, for pages that are open to everybody. */
+/**
+ * Sums of workers, models and operators: of the last 24 hours and 30 days, and of all that workers ever earned. Pages that are open to
+ * everybody show them.
+ */
 
 import { getHead, read } from "../../api/db/index-reads.ts";
 import { view } from "../../api/db/index-rows.ts";
@@ -17,7 +20,7 @@ export type DayRow = {
   /** Ended without a charge; and those of them that were refunded, because nobody answered in time or after a dispute. */
   failed: number;
   refunded: number;
-  /** Of which an end is still to come: running ones, and those whose answer was proven and disputed before a charge. */
+  /** The jobs whose end is still to come: running ones, and those whose answer was proven and disputed before a charge. */
   open: number;
   credits: number;
   /** Stablecoin units for the worker, and what the operator earned of the fee. */
@@ -50,7 +53,7 @@ export function networkDay(reader: Reader, now: () => number = Date.now): () => 
   }, now);
 }
 
-/** Of jobs of a group. */
+/** SQL columns: the sums over the jobs of a group. */
 const SUMS = `count(*) AS jobs, count(completed_at) AS settled,
   count(*) FILTER (WHERE status = ANY('{failed,refunded}') AND completed_at IS NULL) AS failed,
   count(*) FILTER (WHERE status = 'refunded' AND completed_at IS NULL) AS refunded,
@@ -98,7 +101,10 @@ export const totalsBy = <K>(rows: readonly DayRow[], key: (row: DayRow) => K): M
  */
 export type SpanRow = DayTotal & { operator: number; worker: string | null; span: number; over: boolean };
 
-/** Of a worker: stablecoin units of settled jobs, ever and of those locked in the last seven UTC days, today's included; and the rows that they are from. */
+/**
+ * A worker's earnings: stablecoin units of settled jobs, ever and of those locked in the last seven UTC days, today's included; and the
+ * rows that they are from.
+ */
 export type Earned = { ever: number; week: number; rows: readonly SpanRow[] };
 
 const SPAN_SECONDS = 21_600;

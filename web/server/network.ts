@@ -1,4 +1,4 @@
-/** Who makes up the network, and what it does: models, workers, operators, their histories, and disputes. Open to everybody, below /app/api. */
+/** The routes about models, workers, operators, their histories, and disputes. Open to everybody, below /app/api. */
 import { type Request, type RequestHandler, Router } from "express";
 import { getAddress } from "viem";
 import { countFailedJobs, listWorkerIncidents, type WorkerIncident } from "../../api/db/incidents.ts";
@@ -76,10 +76,10 @@ const OPEN_DISPUTES_SHOWN = 200;
 const CHARTS_MS = 5_000;
 const CHARTS_BYTES = 4 * 1024 * 1024;
 
-/** Of a model that no gateway has seen anything of. */
+/** The measurements of a model that no gateway has seen anything of. */
 const NOT_SEEN: Observed = { requests: 0, failures: 0, uptime: null, first_token_ms: null, tokens_per_second: null };
 const NOTHING = totalOf([]);
-/** Of an operator's page. */
+/** How long the answers for operators' pages are kept for all who ask, and how many bytes of them. */
 const OPERATOR_MS = 1_000;
 const OPERATOR_BYTES = 1024 * 1024;
 
@@ -296,7 +296,7 @@ export function networkRoutes(reader: Reader, pool: AskedWorkers, operator: numb
     const seen = async () => ({ spans: await seenOfOperator(number, range) });
     response.type("json").send(await charts.get(`operator ${number} ${range}`, seen));
   };
-  /** What the network does now: workers that answer, models that one of them hosts, and this operator's jobs. */
+  /** The network's present figures: workers that answer, models that one of them hosts, and this operator's jobs. */
   const network: RequestHandler = async (_request, response) => {
     const [rows, credits_total, jobs, catalog] = await Promise.all([day(), total(), latest(), listModels(reader)]);
     const today = totalsBy(rows, (row) => row.operator).get(operator) ?? NOTHING;

@@ -1,4 +1,4 @@
-/** What the chain takes for an operator's jobs: the fees of the transactions that lock and settle its newest charged ones. */
+/** The gas that an operator pays for its jobs: the fees of the transactions that lock and settle its newest charged ones. */
 import type { RequestHandler } from "express";
 import { type Address, type Hex, toEventSelector } from "viem";
 import { feeOf } from "../../api/chain/operations.ts";

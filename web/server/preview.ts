@@ -17,7 +17,10 @@ import { usdgValue } from "../../protocol/money.ts";
 import { sleep } from "../../shared/sleep.ts";
 import { AnswerCache } from "./answer-cache.ts";
 
-/** What we use of `@takumi-rs/core`. Its own types are React's, which take the names of a browser's elements for the whole project. */
+/**
+ * The types that we use of `@takumi-rs/core`. Its own types are React's, which take the names of a browser's elements for the whole
+ * project.
+ */
 type Style = Record<string, string | number>;
 type Node = { style: Style } & ({ type: "text"; text: string } | { type: "container"; children: Node[] });
 type Renderer = { render(picture: Node, options: typeof SIZE & { format: "png" }): Promise<Buffer> };
@@ -67,7 +70,7 @@ export function previewTags({ APP_URL }: Pick<Config, "APP_URL">): (path: string
   };
 }
 
-/** What draws a picture. The library is loaded with the first one: nothing else of the gateway needs it. */
+/** Makes the function that draws pictures. It loads the library with the first picture: nothing else of the gateway needs the library. */
 function rendered(): (picture: Node) => Promise<Buffer> {
   let renderer: Renderer | undefined;
   return (picture) => {
@@ -152,7 +155,7 @@ function send(response: Response, png: Buffer): void {
   response.type("png").send(png);
 }
 
-/** What a picture says of a job. */
+/** The words of a job's picture. */
 export type Charge = { status: JobState; headline: string; facts: string[]; lockedAt: string };
 
 const IN_WORK = new Set<JobState>(["pending", "processing", "settling"]);

@@ -1,4 +1,4 @@
-/** What everyone may see without signing in. Below /app/api. */
+/** The routes that need no sign-in. Below /app/api. */
 import { existsSync, readFileSync } from "node:fs";
 import type { RequestHandler } from "express";
 import type { Config } from "../../api/config.ts";

@@ -50,7 +50,7 @@ export class Nonces {
     return { nonce: head + mac(this.#keys[0], head), expiresAt: new Date(expires * 1000) };
   }
 
-  /** Whether this service issued the nonce and its time is not over. Says nothing about use. */
+  /** True if this service issued the nonce and its time is not over. Says nothing about use. */
   isGood(nonce: string): boolean {
     if (!FORMAT.test(nonce)) return false;
     const given = Buffer.from(nonce.slice(32), "hex");
@@ -93,7 +93,7 @@ const FORM = new RegExp(
   ].join("\n"),
 );
 
-/** What a sign-in message must be made for. */
+/** The origin and the chain that a sign-in message must be made for. */
 type Audience = { origin: string; chainId: number };
 
 /** How far the signer's clock may be ahead of ours. */
@@ -164,7 +164,7 @@ function checkMessage(message: string, { origin, chainId }: Audience): { address
   return { address, nonce };
 }
 
-/** Whether an ordinary account signed, which is computed here. */
+/** True if an ordinary account signed the message, which is computed here without the chain. */
 async function isOwnSignature(address: Address, { message, signature }: SignIn): Promise<boolean> {
   try {
     // Some wallets sign in 64 bytes (EIP-2098).
@@ -214,7 +214,7 @@ export class ContractSignatures {
     this.#rpc = rpc;
   }
 
-  /** Whether the contract at `address`, or the one that the signature would deploy there, takes the signature. */
+  /** True if the contract at `address`, or the one that the signature would deploy there, takes the signature. */
   async verify(address: Address, nonce: string, { message, signature, from }: SignIn): Promise<boolean> {
     this.#count(nonce, from);
     await this.#enter();

@@ -21,7 +21,7 @@ export function monthSpan(month: string): Span {
 export const monthOf = (time: number): string => dayOf(time).slice(0, 7);
 const dayOf = (time: number): string => new Date(time * 1_000).toISOString().slice(0, 10);
 
-/** Where an event's credits stand in a statement, and whether they add to the balance. */
+/** The line of a statement to which an event's credits belong, and whether they add to the balance. */
 const LINES: Record<keyof typeof BALANCE_EVENTS, [line: Exclude<keyof StatementSums, "jobs">, sign: 1 | -1]> = {
   "account.deposited": ["deposits", 1],
   "account.withdrawn": ["withdrawals", -1],

@@ -1,4 +1,4 @@
-/** Whether the service works, for everybody and for monitors. Below /app/api. */
+/** The state of the service, for everybody and for monitors. Below /app/api. */
 import type { RequestHandler } from "express";
 import type { Directory } from "../../api/chain/directory.ts";
 import type { Head } from "../../api/chain/rpc.ts";

@@ -1,4 +1,4 @@
-/** What a wallet used: one range of the index by the time of the lock, summed by span of time and by model. */
+/** Reads a wallet's usage: one range of the index by the time of the lock, summed by span of time and by model. */
 import { read } from "../../api/db/index-reads.ts";
 import { view } from "../../api/db/index-rows.ts";
 import type { Reader } from "../../api/db/pool.ts";

@@ -33,7 +33,7 @@ import { getSpendAlerts, setSpendAlerts } from "./spending.ts";
 
 const MOST_CREDITS = 1_000_000_000;
 const alert = z.int().min(1).max(MOST_CREDITS).nullable();
-/** What is not given stays. */
+/** A setting that the body leaves out stays as it is. */
 const settingsSchema = z
   .object({ low_credit_threshold: z.int().min(0).max(MOST_CREDITS), spend_alert_day: alert, spend_alert_month: alert })
   .partial();
@@ -68,7 +68,7 @@ export function settingsRoutes(context: WebhookContext): Router {
   return Router().get("/", answer(200, show)).put("/", answer(200, change));
 }
 
-/** What a wallet can have sent on demand in a minute, tests and replays together: more than a person asks for. */
+/** Tests and replays together that a wallet can ask for in a minute: more than a person asks for. */
 const SENDS_A_MINUTE = 20;
 
 /** Paces what is sent because somebody asked for it: events are bounded by what their wallet pays for, and these are not. */

@@ -31,7 +31,7 @@ const PUBLIC: Places = [
   [PATHS.explorer, "Explorer", "/app/jobs/", "/app/tx/", "/app/block/", "/app/address/"],
 ];
 
-/** What stands around every page: where one can go, who is signed in, and whether the service answers. */
+/** The frame of every page: the links, who is signed in, and whether the service answers. */
 export function Shell() {
   const [open, setOpen] = useState(false);
   const pathname = useLocation().pathname.replace(/(.)\/$/, "$1");
@@ -177,7 +177,7 @@ function Foot() {
 /** A query that failed during an outage is asked again this often, until it is answered. */
 const AGAIN_MS = 5_000;
 
-/** What the pages could not read because of an outage, by query: it stays from the failure until that query is answered. */
+/** The queries that failed because of an outage. Each stays from its failure until it is answered. */
 class Outages {
   readonly #failed = new Map<string, string>();
   readonly #cache: QueryCache;
@@ -205,7 +205,7 @@ class Outages {
   active = () =>
     [...this.#failed.keys()].flatMap((hash) => this.#cache.get(hash) ?? []).filter((one) => one.isActive());
 
-  /** What failed, and how old what the page shows is; null while nothing failed. */
+  /** The message about what failed and how old the shown data is; null while nothing failed. */
   text = (): string | null => {
     const failed = this.active();
     if (failed[0] === undefined) return null;

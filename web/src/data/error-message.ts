@@ -3,7 +3,10 @@ import { ApiFailure } from "./client.ts";
 /** A failure in words a person can act on; `quiet` when it was their own decision. */
 export type ErrorMessage = { title: string; text: string; quiet?: boolean };
 
-/** What the service answered, or what broke, in words. `wallet/errors.ts` has the words for what wallets throw. */
+/**
+ * Describes in words the service's error, or the fault that kept it from answering. `wallet/errors.ts` has the words for what wallets
+ * throw.
+ */
 export function errorMessageOf(error: unknown): ErrorMessage {
   if (error instanceof ApiFailure) return { title: titleOf(error), text: error.message };
   return { title: "Something went wrong", text: error instanceof Error ? error.message : String(error) };

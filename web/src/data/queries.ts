@@ -1,4 +1,4 @@
-/** What pages read, by name: one place decides how often it is asked for again. */
+/** The queries of all pages, by name: this file alone decides how often each one is asked again. */
 import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 import type {
   AccountInfo,

@@ -7,7 +7,9 @@ import { EvidenceReader } from "../../../verify/reader.ts";
 import { unlessSilent } from "./silence.ts";
 import { type Verdict, verdictOf } from "./verdict.ts";
 
-/** What the page asks. `near`: the block of the job's lock as the service tells it, which spares a search and decides nothing. */
+/**
+ * The question that the page asks. `near`: the block of the job's lock as the service tells it, which spares a search and decides nothing.
+ */
 export type AuditQuestion = {
   jobId: string;
   rpcUrl: string;

@@ -71,7 +71,7 @@ export function auditAddresses(contracts: Contracts): AuditAddresses {
   };
 }
 
-/** What the events of a transaction are decoded from. */
+/** The fields of a transaction that its events are decoded from. */
 type WithLogs = Pick<ChainTransaction, "hash" | "block_number" | "logs">;
 
 /** The events of each transaction. What a settlement paid whom follows from its job's lock, where that is among them. */
@@ -242,7 +242,7 @@ function unitOf(contract: string, type: string, name: string) {
   return argumentUnit(contract === "ServiceToken" ? "serviceToken" : "escrow", type, name);
 }
 
-/** What a transaction did for one job; `jobId` is null for what concerns none, or all. */
+/** The calls and events of a transaction that belong to one job; `jobId` is null for those that belong to none, or to all. */
 export type JobGroup = {
   jobId: string | null;
   /** Items of the batch, with their place in it, and what the contract answered to one that failed alone. */

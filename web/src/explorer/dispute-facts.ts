@@ -1,12 +1,12 @@
-/** What a job's events say of its disputes. Pure, and without the code for wallets: everybody's page of a dispute reads it. */
+/** Reads the facts of a job's disputes from its events. Pure, and without the code for wallets: everybody's page of a dispute uses it. */
 import { type Hex, zeroHash } from "viem";
 import type { Completion } from "../../../protocol/messages.ts";
 import { signedCompletion } from "../../../protocol/words.ts";
 import { type AnyEvent, type EscrowEvent, eventsOf, inChainOrder, isBefore } from "../../../verify/events.ts";
 
-/** What the chain shows of a job that a dispute of it needs. */
+/** The facts of a job that a page of its dispute needs, from the chain. */
 export type DisputeFacts = {
-  /** What the worker signed; null while the job has no proof. */
+  /** The Completion that the worker signed, and its signature; null while the job has no proof. */
   signed: { completion: Completion; signature: { r: Hex; vs: Hex } } | null;
   /** What the job costs, credits; null while it has no proof. */
   charge: number | null;
@@ -47,7 +47,7 @@ export function disputeFacts(unordered: readonly AnyEvent[]): DisputeFacts {
   };
 }
 
-/** What the worker signed. The contract has a proven Completion on record and looks at no signature of it. */
+/** The Completion that the worker signed. The contract has a proven one on record and looks at no signature of it. */
 function signedIn(
   settled: EscrowEvent<"JobSettled"> | undefined,
   proven: EscrowEvent<"JobProven"> | undefined,

@@ -47,7 +47,7 @@ export const EventsByTransaction = ({ transactions, names }: EventsByTransaction
     </section>
   ));
 
-/** What an event or a call says, by name; `children` come first. */
+/** Shows the arguments of an event or a call by name; `children` come first. */
 export function Arguments({
   fields,
   names,

@@ -1,4 +1,4 @@
-/** Where a text leads that somebody looks for. Pure: what only the service can tell is asked for with `hashOf`. */
+/** Finds the page that a searched text leads to. Pure: what only the service can tell is asked for with `hashOf`. */
 import type { Address, Hex } from "viem";
 
 export type Place = { kind: string; label: string; path: string };
@@ -40,7 +40,7 @@ export function placesNamed(
   ].filter(({ label }) => label.toLowerCase().includes(wanted));
 }
 
-/** Where a job's id, a transaction's hash or an address leads; null for another text. */
+/** The path of the page for a job's id, a transaction's hash or an address; null for another text. */
 export function pathOf(text: string): string | null {
   const hash = hashOf(text);
   return hash === null ? (placesOf(text)[0]?.path ?? null) : `/app/tx/${hash}`;

@@ -42,7 +42,7 @@ export const HashOf = ({ hash, children }: { hash: string; children?: ReactNode 
   </p>
 );
 
-/** What a worker signed for a job. */
+/** The hash that a worker signed for a job. */
 export type Proof = { jobId: string; hash: string };
 
 /** Compares a text with what workers signed, and says for which job one signed it. */

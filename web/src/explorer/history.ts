@@ -1,4 +1,4 @@
-/** What happened to a wallet, a worker, an operator or a model, in words. Pure. */
+/** Describes in words the events of a wallet, a worker, an operator or a model. Pure. */
 import type { HistoryEvent } from "../../contract.ts";
 import { count, credits, momentOf, svc, units as unitsText } from "../ui/format.ts";
 
@@ -20,7 +20,7 @@ export function inWords(events: readonly HistoryEvent[]): ReadonlyMap<HistoryEve
   );
 }
 
-/** What the events say, by kind; numbers and addresses as the index has them. */
+/** The data of all kinds of events; numbers and addresses as the index has them. */
 type Data = Record<
   "credits" | "free" | "operator" | "reserve" | "held" | "most_open" | "leaves_at" | "unbonds_at",
   number

@@ -9,7 +9,7 @@ export function inWords(event: AnyEvent): { title: string; fields: Field[] } {
   return { title, fields: fields.flatMap(unpacked) };
 }
 
-/** What the escrow's packed words tell beyond the event's other fields. */
+/** The values in the escrow's packed words that the event's other fields do not have. */
 const WORDS: Record<string, (word: bigint) => Record<string, number>> = {
   job: (word) => {
     const { model, operator, creditsPerRequest, creditsPer1kTokens, ...rest } = decodeJobWord(word);

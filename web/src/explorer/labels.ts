@@ -9,7 +9,7 @@ export type Names = ReadonlyMap<string, string>;
 export const namesOf = (contracts: Contracts): Names =>
   new Map(Object.entries(contracts).map(([name, address]) => [address.toLowerCase(), name]));
 
-/** How a parameter reads where its Solidity name says too little; others are split at their capitals. */
+/** The labels of parameters whose Solidity names say too little; other names are split at their capitals. */
 const LABELS: Record<string, string> = {
   jobId: "job",
   credits: "amount",

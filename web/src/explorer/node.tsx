@@ -3,7 +3,7 @@ import { nodeHost, nodeUrlFault } from "../../../shared/node-url.ts";
 import { app } from "../data/app.ts";
 import { Button, Field, Form } from "../ui/controls.tsx";
 
-/** Where the browser keeps the visitor's own node. */
+/** The key under which the browser keeps the visitor's own node. */
 const NODE = "node of the visitor";
 
 /** The node that the browser asks by itself: the visitor's choice, or the service's proposal; null where there is neither. */

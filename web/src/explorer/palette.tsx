@@ -8,7 +8,7 @@ import { Dialog } from "../ui/dialog.tsx";
 import { short } from "../ui/format.ts";
 import { hashOf, type Place, placesNamed, placesOf } from "./find.ts";
 
-/** Where one goes without looking for anything. */
+/** The pages that are offered before anything is typed. */
 const PAGES: Place[] = [
   { kind: "Page", label: "Explorer: latest jobs and transactions", path: "/app/explorer" },
   { kind: "Page", label: "Network: workers and operators", path: "/app/workers" },
@@ -32,7 +32,7 @@ const documented = (text: string): Place[] =>
 const pagesNamed = (text: string) =>
   PAGES.filter(({ label }) => label.toLowerCase().includes(text.trim().toLowerCase()));
 
-/** What a hash turned out to be. */
+/** The places that a hash can lead to, once the service has looked it up. */
 const placesOfHash = (hash: string, { transaction, block, jobs }: FoundHash): Place[] => [
   ...(transaction ? [{ kind: "Transaction", label: hash, path: `/app/tx/${hash}` }] : []),
   ...(block === null ? [] : [{ kind: "Block", label: String(block), path: `/app/block/${block}` }]),

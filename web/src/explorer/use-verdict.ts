@@ -10,7 +10,7 @@ import type { Verdict } from "./verdict.ts";
 
 let worker: Worker | null = null;
 
-/** What audits jobs beside the page; another one where the first could not be loaded. */
+/** The web worker that audits jobs beside the page; a new one if the first could not be loaded. */
 function auditor(): Worker {
   if (worker === null) {
     worker = new Worker(new URL("./audit.ts", import.meta.url), { type: "module" });

@@ -35,7 +35,7 @@ export type Verdict = {
   headline: string;
   lines: readonly VerdictLine[];
   moments: readonly Moment[];
-  /** What ends next, by the contract's windows. */
+  /** The window that ends next, by the contract's times. */
   deadline: Moment | null;
   shares: readonly Share[];
   /** Token units that came back to the client after the charge, from the operator's reserve and the treasury. */
@@ -61,7 +61,7 @@ export function verdictOf(evidence: JobEvidence, audit: JobAudit): Verdict {
   };
 }
 
-/** What each line is about: the checks with these ids, and the events with these names. The last one takes what is left. */
+/** The lines of a verdict: the checks with these ids and the events with these names belong to each. The last line takes all others. */
 const SUBJECTS: readonly { title: string; ids: RegExp; events: readonly string[]; says: (facts: Facts) => string }[] = [
   {
     title: "Charge",
@@ -179,7 +179,7 @@ function timesOf({ audit, story, evidence: { timeOf } }: Facts): string {
 const answeredAt = ({ settled, proven }: Facts["story"]): number =>
   decodeUsageWord((settled ?? proven)?.args.usage ?? 0n).completedAt;
 
-/** Who has which part of the charge. */
+/** The parts of the charge for worker, operator and treasury, in words. */
 function splitOf({ fee_bps: fee, operator_share: share }: JobAudit): string {
   // Each is divided once: what is left of a difference of two quotients is no short number.
   const rest = `${(fee * (20 - share)) / 2_000} % to the treasury`;
@@ -200,7 +200,7 @@ function priceOf(audit: JobAudit): string {
   return full > audit.credits_charged ? `${price}, but no more than the ${locked} that were locked` : price;
 }
 
-/** What the job cost and why, in one sentence; or what is wrong with it. */
+/** The job's cost and the reason for it, in one sentence; or the fault that the audit found. */
 function headlineOf(audit: JobAudit, lines: readonly VerdictLine[], givenBack: bigint): string {
   if (!audit.holds) {
     const wrong = lines.filter(({ holds }) => !holds).map(({ title }) => title.toLowerCase());
@@ -208,7 +208,7 @@ function headlineOf(audit: JobAudit, lines: readonly VerdictLine[], givenBack: b
   }
   if (audit.billed_tokens !== null) {
     const charge = `${credits(audit.credits_charged)}, ${priceOf(audit)}; ${splitOf(audit)}.`;
-    // Whether the signed text is the one that arrived, no event tells.
+    // No event shows whether the text that arrived is the signed one.
     if (audit.status === "disputed") return `Charge in dispute: ${charge} It is what the worker signed for.`;
     if (audit.status !== "refunded") return `Charge correct: ${charge}`;
     const back = givenBack === 0n ? "The charge is to come back" : `${creditsOf(givenBack)} came back`;
@@ -262,14 +262,14 @@ function deadlineOf({ audit: { status }, story, evidence: { timeOf, windows } }:
   return next("The wallet can dispute until", timeOf(settled.block) + windows.dispute + windows.inclusion);
 }
 
-/** What a fault cost the operator and the treasury, as far as the client has it. */
+/** Token units of the operator and the treasury that the client already got back after a fault. */
 function givenBackIn({ story: { locked, charged, compensated } }: Facts): bigint {
   const isClient = ({ args }: { args: { payee: Address } }) => isAddressEqual(args.payee, locked.args.wallet);
   const reserve = charged.filter(isClient).reduce((sum, { args }) => sum + BigInt(args.credits), 0n);
   return compensated.filter(isClient).reduce((sum, { args }) => sum + args.paid, reserve * UNITS_PER_CREDIT);
 }
 
-/** What became of the locked credits; all of them, in the order in which the bar shows them. */
+/** The shares into which the locked credits went; all of them, in the order in which the bar shows them. */
 function sharesOf(audit: JobAudit): Share[] {
   const { credits_locked: locked, credits_charged: charged, open } = audit;
   const rest = BigInt(locked - charged) * 10_000n;

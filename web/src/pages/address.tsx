@@ -14,7 +14,7 @@ import { Card, Fact, Page } from "../ui/page.tsx";
 import { Badge } from "../ui/status.tsx";
 import { Pager } from "../ui/table.tsx";
 
-/** What reads the visitor's node, and what decodes, is loaded when somebody opens it. */
+/** The parts that read the visitor's node or decode are loaded when somebody opens them. */
 const Transfers = lazy(() => import("./address/transfers.tsx"));
 const contractParts = () => import("./address/contract.tsx");
 const ContractEvents = lazy(async () => ({ default: (await contractParts()).ContractEvents }));
@@ -108,7 +108,7 @@ function Credits({ account }: { account: NonNullable<ChainAddress["account"]> })
   );
 }
 
-/** What there is to see of an address, one at a time; the address bar keeps which. */
+/** The lists about an address, one at a time; the page's URL says which. */
 function Tabs({ data, before, contract }: ContentsProps) {
   const [search, setSearch] = useSearchParams();
   const { account, address, jobs, transactions, history, has_more } = data;

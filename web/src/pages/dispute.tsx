@@ -96,7 +96,7 @@ function useEvidence(dispute: Dispute, events: readonly AnyEvent[], number: numb
   }).data;
 }
 
-/** How it stands, in one sentence, with the time that is left. */
+/** The state of the dispute in one sentence, with the time that is left. */
 function State({ dispute }: { dispute: Dispute }) {
   const now = useNow();
   const { opened_by, ruling, rule_from, rule_before } = dispute;
@@ -149,7 +149,7 @@ function OpenSentence({ dispute, now }: { dispute: Dispute; now: number }) {
   return <>The arbiters did not rule in time: anybody can end the dispute.</>;
 }
 
-/** Who named which hash, which of them are the worker's, and which one a pasted text has. */
+/** The hashes that client, operator and worker named, which of them are the worker's, and which one a pasted text has. */
 function Claims({ dispute, evidence }: { dispute: Dispute; evidence: Evidence | undefined }) {
   const [pasted, setPasted] = useState<string | null>(null);
   const { received_hash, joined_hash, worker_hash, opened_by } = dispute;
@@ -279,7 +279,7 @@ function Statement({ delivery }: { delivery: NonNullable<Evidence["delivery"]> }
   );
 }
 
-/** How many votes each ruling has, of those that it needs, and whose. */
+/** The votes for each ruling: how many there are, how many it needs, and whose they are. */
 function Votes({ dispute }: { dispute: Dispute }) {
   const { votes, quorum, arbiters, ballots, arbiter_set } = dispute;
   return (
@@ -344,7 +344,7 @@ function Act({
   );
 }
 
-/** What the end of the dispute moved, in its own transaction and in later ones. */
+/** The payments at the end of the dispute, in its own transaction and in later ones. */
 function Paid({ dispute, decoded }: { dispute: Dispute; decoded: ReturnType<typeof decodeTransactions> }) {
   const { contracts } = app;
   const ends = /^(DisputeResolved|Compensated|OperatorCharged)$/;

@@ -67,7 +67,7 @@ function Open({ disputes }: { disputes: readonly ListedDispute[] }) {
   );
 }
 
-/** Whether arbiters can vote yet, still, or no more. */
+/** Shows if the arbiters' time to vote is still to come, runs, or is over. */
 export function OpenBadge({
   dispute,
   now,

@@ -10,7 +10,7 @@ import { AddressLink } from "../ui/links.tsx";
 import { Loaded } from "../ui/loaded.tsx";
 import { Card, Fact, Page } from "../ui/page.tsx";
 
-/** Where to begin: the search, what happens now, and the addresses of the contracts. */
+/** The explorer's first page: the search, the latest jobs and transactions, and the addresses of the contracts. */
 export function Explorer() {
   const { contracts, chain_name, chain_id } = app;
   const latest = useQuery(latestQuery);

@@ -170,7 +170,7 @@ function WithdrawCard({ account }: { account: AccountInfo }) {
   );
 }
 
-/** What came in and went out, as the explorer shows it to everybody. */
+/** The wallet's deposits and withdrawals, as the explorer shows them to everybody. */
 function Moves({ wallet }: { wallet: Address }) {
   const found = useQuery(addressQuery(wallet.toLowerCase(), ""));
   return (

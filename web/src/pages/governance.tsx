@@ -11,7 +11,7 @@ import { Sections } from "./governance/sections.tsx";
 /** Only who wants to act needs the code for wallets. */
 const Desk = lazy(() => import("./governance/desk.tsx"));
 
-/** What SVC holders decide, by what the visitor's node says: proposals, the timelock's queue, the treasury. They vote here. */
+/** The page on which SVC holders decide and vote, from the visitor's node alone: proposals, the timelock's queue, the treasury. */
 export function GovernancePage() {
   const { node, choose } = useNode();
   const [looks, setLooks] = useState(1);

@@ -20,7 +20,7 @@ import { VerdictCard } from "./job/verdict-card.tsx";
 
 /** Only a job's owner disputes it: the code for wallets is loaded then. */
 const DisputeCard = lazy(() => import("./job/dispute-card.tsx"));
-/** What decodes events is loaded when somebody opens them. */
+/** The code that decodes events is loaded when somebody opens them. */
 const RawEvents = lazy(() => import("./job/raw-events.tsx"));
 
 /** One job: for everyone what the chain shows of it, for its owner also what the service knows, and the dispute. */
@@ -143,7 +143,7 @@ const Disputed = ({ job: { id, status } }: { job: ChainJob }) => (
 
 type FactsProps = { job: ChainJob; own: Job | null | undefined; worker: string | null };
 
-/** What the time line does not say; to the owner also what only the service knows. */
+/** The facts that the time line does not show; for the owner also those that only the service knows. */
 function Facts({ job: { model, tier, wallet, operator, proof_hash }, own, worker }: FactsProps) {
   const { prompt_tokens, completion_tokens, completion_tokens_details: details } = own?.usage ?? {};
   const reasoning = details === undefined ? "" : `, ${count(details.reasoning_tokens)} of them reasoning`;
@@ -201,7 +201,7 @@ function WhyUncharged({ job }: { job: ChainJob }) {
   );
 }
 
-/** What operator and treasury give back. A part is said as one, with what brings the rest. */
+/** The credits that operator and treasury give back. If only a part is paid so far, it says so, and what brings the rest. */
 function Compensation({ credits_due, credits_paid, credits_outstanding }: NonNullable<Job["compensation"]>) {
   const isPart = credits_outstanding > 0;
   return (

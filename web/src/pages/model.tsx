@@ -84,7 +84,7 @@ const About = ({ model: { id, owned_by, parameters, context_window, tier } }: { 
   </span>
 );
 
-/** How it answered in the last 24 hours, to this service's clients. */
+/** The model's answers to this service's clients in the last 24 hours. */
 function Today({ model: { observed_24h: seen, active_workers, demo } }: { model: Model }) {
   const { requests, failures, uptime, first_token_ms, tokens_per_second } = seen;
   return (

@@ -25,7 +25,7 @@ export function Models() {
   );
 }
 
-/** What the list can be sorted by: a number, the least first; `null` comes last. */
+/** The orders of the list: each sorts by a number, the least first; `null` comes last. */
 const ORDERS: Record<string, { label: string; of: (model: Model, tokens: number) => number | null }> = {
   catalog: { label: "Catalog", of: ({ number }) => number },
   price: { label: "Price of the answer", of: (model, tokens) => quote(tokens, pricesOf(model)) },

@@ -100,7 +100,7 @@ const About = () => (
   </Card>
 );
 
-/** What pays for its faults, and how its disputes ended. */
+/** The credits that pay for the operator's faults, and how its disputes ended. */
 function Backing({ operator }: { operator: Operator & { against: readonly ListedDispute[] } }) {
   const { reserve, held, leaving, leaves_at, disputes, paid, against } = operator;
   const all = Object.values(disputes).reduce((sum, one) => sum + one, 0);

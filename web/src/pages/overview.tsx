@@ -47,7 +47,7 @@ export function Overview() {
 
 const wasSettled = (job: Job) => job.on_chain.settlement_tx !== null;
 
-/** What is left to do until the first call works; nothing from the first settled job on. */
+/** The steps that are left until the first call works; nothing from the first settled job on. */
 function FirstSteps({ account, latest }: { account: AccountInfo; latest: readonly Job[] }) {
   const isOver = latest.some(wasSettled);
   const key = useQuery({ ...keyQuery, enabled: !isOver });

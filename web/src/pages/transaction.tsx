@@ -130,7 +130,7 @@ function Contents({ transaction }: { transaction: ChainTransaction }) {
   );
 }
 
-/** What was called: by the ABI of the contract that it was sent to. */
+/** The call of a transaction, decoded with the ABI of the contract that it was sent to. */
 const callOf = ({ input, to }: ChainTransaction, names: Names): Call | null =>
   input === null || to === null ? null : decodeCallOf(names.get(to.toLowerCase()) ?? "", input);
 
@@ -143,7 +143,7 @@ function counted(items: number, groups: readonly JobGroup[], events: number): st
   ].join(", ");
 }
 
-/** What a reverted transaction asked for, and why the contract refused it. */
+/** The call that a reverted transaction made, and why the contract refused it. */
 function Reverted({ transaction, call, names }: { transaction: ChainTransaction; call: Call | null; names: Names }) {
   const { reverted, input } = transaction;
   return (
@@ -180,7 +180,7 @@ const Called = ({ call, names }: { call: Call; names: Names }) => (
   </Arguments>
 );
 
-/** What workers signed, as these events show it. */
+/** The hashes that workers signed, as these events show them. */
 function proofsOf(events: readonly ShownEvent[]): Proof[] {
   return events.flatMap(({ audited }) => {
     const signed = audited !== null && isEvent(audited, "escrow", "JobSettled", "JobProven");

@@ -136,7 +136,7 @@ const Arrived = ({ label, of }: { label: string; of: Arrivals | undefined }) => 
   </Fact>
 );
 
-/** What the endpoint answered to the test. */
+/** The endpoint's answer to the test. */
 function TestResult({ id }: { id: string }) {
   const { data } = useQuery(deliveryQuery(id));
   const last = data?.attempt_log.at(-1);

@@ -75,7 +75,7 @@ export function WorkerPage() {
   );
 }
 
-/** What tells how many tokens a prompt has, before the model gets it. */
+/** Says in words how a worker counts a prompt's tokens before the model gets it. */
 function countingInWords(counting: Counting | undefined): string {
   if (counting === undefined) return "how prompts are counted is not known";
   const { by, window } = counting;

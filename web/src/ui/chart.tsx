@@ -10,7 +10,7 @@ import { Table } from "./table.tsx";
 export type Series = { name: string; values: readonly (number | null)[]; colour?: number | "bad" };
 
 type ChartProps = {
-  /** What is measured; names the chart for screen readers. */
+  /** The measured quantity; names the chart for screen readers. */
   label: string;
   kind: "bars" | "lines";
   /** Begin of each span, ISO 8601, oldest first; `span` says how long one is. */

@@ -1,4 +1,4 @@
-/** How numbers, money and times are written everywhere. */
+/** Writes numbers, money and times the same way everywhere. */
 
 const numbers = new Intl.NumberFormat("en-US");
 
@@ -27,7 +27,7 @@ export function units(value: bigint, decimals: number, least = 2): string {
 export const creditsOf = (value: bigint): string =>
   value % 10_000n === 0n ? credits(Number(value / 10_000n)) : `${units(value, 4, 0)} credits`;
 
-/** Of the chain's currency, to 12 places. */
+/** An amount of the chain's currency, to 12 places. */
 export const coins = (wei: string): string => units(BigInt(wei) / 1_000_000n, 12, 0);
 
 /** A share as a percentage, to a tenth: only all is 100 %. */

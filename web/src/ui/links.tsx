@@ -1,4 +1,4 @@
-/** Where names lead. Apart from the lists, because the front page needs no more than these. */
+/** Links from names to their pages. Apart from the lists, because the front page needs no more than these. */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "react-router";
 import { modelsQuery } from "../data/queries.ts";

@@ -2,7 +2,7 @@ import { lexer, type Token, type Tokens } from "marked";
 import type { ReactNode } from "react";
 import { Code } from "./copy.tsx";
 
-/** What a model wrote, as the Markdown that it meant. Nothing in it becomes HTML of the page: tags are shown as text, and images as links. */
+/** Shows a model's text as Markdown. Nothing in it becomes HTML of the page: tags are shown as text, and images as links. */
 export default function Markdown({ text }: { text: string }) {
   return <div className="prose">{all(lexer(text, { gfm: true }))}</div>;
 }

@@ -10,7 +10,7 @@ import { Card } from "./page.tsx";
 import { useChoice } from "./use-choice.ts";
 
 const RANGES: Record<Range, string> = { "24h": "24 h", "7d": "7 d", "30d": "30 d" };
-/** How long a span is, by how many of them there are. */
+/** The name of a span, by how many of them a range has. */
 const SPANS: Record<number, string> = { 24: "hour", 28: "six hours", 30: "day" };
 
 /** The time that the charts show. */
@@ -42,7 +42,7 @@ export const requestsOf = (spans: readonly Observed[]): ChartProps["series"] => 
 
 type ObservedProps<Seen> = {
   title?: string;
-  /** Where the charts have their numbers from, if the title does not say it. */
+  /** The source of the charts' numbers, if the title does not say it. */
   hint?: string;
   seen: UseQueryResult<Seen>;
   range: Range;

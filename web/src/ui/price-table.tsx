@@ -41,7 +41,7 @@ export const Estimator = ({ typed, setTyped }: ReturnType<typeof useAnswerTokens
   </div>
 );
 
-/** What each model costs: its least charge, what a token adds, and the price of an answer as long as the visitor says. */
+/** The costs of each model: its least charge, what a token adds, and the price of an answer as long as the visitor says. */
 export function PriceTable({ models }: { models: readonly Model[] }) {
   const answer = useAnswerTokens();
   const columns = [
@@ -102,7 +102,7 @@ export function NameAndPrice({ model, tokens, owner = false }: { model: Model; t
   );
 }
 
-/** Whether somebody answers for it now. */
+/** Shows how many workers answer for the model now. */
 export function Hosted({ model }: { model: Model }) {
   if (model.retired) return <Badge tone="bad">retired</Badge>;
   if (model.demo) return <Badge tone="mild">demo text</Badge>;

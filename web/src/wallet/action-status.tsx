@@ -12,7 +12,7 @@ export function TxHash({ hash, full = false }: { hash: Hex; full?: boolean }) {
   return <Hash value={hash} what="transaction hash" full={full} {...place} />;
 }
 
-/** How far a wallet action is, in a place that is always there, so that nothing jumps. */
+/** The progress of a wallet action, in a place that is always there, so that nothing jumps. */
 export function ActionStatus({ state, done }: { state: ActionState; done: string }) {
   return (
     <div className="action-status" aria-live="polite">

@@ -20,7 +20,7 @@ const request = (async (call: { method: string; params?: unknown }) => {
   return await provider.request(call);
 }) as EIP1193RequestFn;
 
-/** What moves money, and reads about the wallet, go through the wallet in the browser (EIP-1193, found by EIP-6963). */
+/** Transactions, and reads about the wallet, go through the wallet in the browser (EIP-1193, found by EIP-6963). */
 export const walletConfig = createConfig({
   chains: [chain],
   connectors: app.development && app.rpc_url !== null ? [injected(), demoWallet] : [injected()],

@@ -142,7 +142,7 @@ export function ConnectNotice() {
   );
 }
 
-/** What a wallet threw, in words. */
+/** Describes in words an error that a wallet threw. */
 export function WalletFailure({ error }: { error: Error }) {
   const [message, setMessage] = useState<ErrorMessage | null>(null);
   useEffect(() => void inWords(error).then(setMessage), [error]);

@@ -1,4 +1,4 @@
-/** What wallets throw, in whatever form: an error of viem's around it, a plain object, or a bare string. */
+/** Reads the errors of wallets, in whatever form they come: within an error of viem's, as a plain object, or as a bare string. */
 
 /** From the error that was thrown to what is at its bottom. */
 function* causesOf(error: unknown): Generator<unknown> {
@@ -18,10 +18,10 @@ export function saidBy(error: unknown): string {
   return typeof said === "string" ? said : String((said as { message?: unknown } | undefined)?.message ?? "");
 }
 
-/** How wallets say without the code for it (EIP-1193: 4001) that their owner declined. */
+/** The words of wallets that do not use the code (EIP-1193: 4001) for "the owner declined". */
 const DECLINED =
   /\buser (has )?(denied|rejected|declined|cancell?ed)|(denied|rejected|declined|cancell?ed) by (the )?user/i;
 
-/** Whether the wallet's owner declined. */
+/** True if the wallet's owner declined. */
 export const wasDeclined = (error: unknown): boolean =>
   [...causesOf(error)].some((cause) => (cause as { code?: unknown }).code === 4001) || DECLINED.test(saidBy(error));

@@ -1,4 +1,4 @@
-/** What the demo account of a local stack does as a wallet (EIP-1193) in the page. */
+/** The demo account of a local stack, as a wallet (EIP-1193) in the page. */
 import { createWalletClient, type Hex, http, numberToHex } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { app } from "../data/app.ts";

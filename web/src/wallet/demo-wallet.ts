@@ -3,7 +3,7 @@ import { injected } from "wagmi";
 
 export const DEMO_WALLET = "demo-account";
 
-/** What it does is loaded when somebody chooses it. */
+/** Answers a call of the demo wallet, whose code is loaded when somebody chooses it. */
 async function request(call: { method: string; params?: unknown }): Promise<unknown> {
   if (call.method === "eth_requestAccounts") localStorage.setItem(DEMO_WALLET, "chosen");
   // A page connects it again by itself only for those who chose it.

@@ -39,7 +39,7 @@ const time = (seconds: unknown): string => momentOf(Number(seconds));
 const svc = (amount: unknown): string => `${units(BigInt(String(amount)), 18, 0)} SVC`;
 const usdg = (amount: unknown): string => `${(Number(amount) / 1e6).toLocaleString("en-US")} USDG`;
 
-/** How nodes and libraries say that an account cannot pay for gas. */
+/** The words of nodes and libraries for an account that cannot pay for gas. */
 const POOR = /insufficient funds|exceeds the balance of the account/i;
 
 /** Characters of a wallet's or node's own words that are shown. */
@@ -51,7 +51,7 @@ const inToken = (amount: unknown, called: Address | undefined): string =>
     ? svc(amount)
     : usdg(amount);
 
-/** What each error of the contract means to the person whose transaction it stopped. */
+/** The meaning of each of the contract's errors for the person whose transaction it stopped. */
 const REVERTS: Record<string, (args: readonly unknown[], called: Address | undefined) => string> = {
   Ledger_DepositTooSmall: ([, minimum]) => `The smallest deposit is ${credits(minimum)}.`,
   Ledger_InexactTransfer: () => "The token moved another amount than asked; such tokens are not accepted.",

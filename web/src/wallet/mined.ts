@@ -39,7 +39,7 @@ export class Replaced extends Error {
   override name = "Replaced";
   /** The transaction that was mined instead. */
   readonly by: Hex;
-  /** Whether that one does nothing: wallets cancel by sending nothing to oneself. */
+  /** True if `by` does nothing: wallets cancel a transaction by sending nothing to their own address. */
   readonly cancelled: boolean;
 
   constructor(by: Hex, cancelled: boolean) {

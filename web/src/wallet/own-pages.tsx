@@ -16,7 +16,7 @@ import { SpendAlert } from "./spend-alert.tsx";
 import { switchToOurChain } from "./transact.ts";
 import { useWallet } from "./use-wallet.ts";
 
-/** What stands in place of a page, and of those below it, until somebody is signed in: its title, and why to sign in. */
+/** The title that is shown instead of a page, and of those below it, until somebody is signed in, and the reason to sign in. */
 const REASONS = [
   [PATHS.overview, "Overview", "See your balance, usage and latest jobs."],
   [PATHS.fund, "Fund", "Buy and withdraw credits."],

@@ -3,12 +3,12 @@ import { Field } from "../ui/controls.tsx";
 
 export const NO_ADDRESS = "Not an address: 0x and 40 hex digits, with the right checksum.";
 
-/** What is wrong with an address as it was typed; null if nothing is. */
+/** The fault of an address as it was typed; null if there is none. */
 export const addressFault = (text: string): string | null => (isAddress(text.trim()) ? null : NO_ADDRESS);
 
 type ReceiverProps = { label: string; name: string; value: string; own: string; onChange: (text: string) => void };
 
-/** Where money goes; `own` is the wallet's own address. */
+/** The field for the address to which money goes; `own` is the wallet's own address. */
 export const ReceiverField = ({ label, name, value, own, onChange }: ReceiverProps) => (
   <Field
     label={label}

@@ -19,21 +19,21 @@ const readStakeToken = () => readerOf(walletConfig.getClient(), STAKE_TOKEN);
 
 export type Registered = ContractFunctionReturnType<typeof workerRegistryAbi, "view", "workerAt">;
 
-/** What the registry demands, in millionths of an SVC, and what of it the wallet has. */
+/** The stake that the registry demands, in millionths of an SVC, and the SVC that the wallet has. */
 export type StakeTerms = {
   minimum: bigint;
   slash: bigint;
   /** Announced: in force from `changeAt` on (Unix seconds); null if nothing is announced. */
   next: { minimum: bigint; slash: bigint; changeAt: number } | null;
   unbondingSeconds: number;
-  /** What the wallet holds, whole millionths. */
+  /** The SVC that the wallet holds, whole millionths. */
   held: bigint;
 };
 
 /** A worker by its number, as the chain has it now. */
 export const useRegistered = (number: number) => useChain("worker", number, () => readRegistry()("workerAt", [number]));
 
-/** What the registry demands, and what of it the wallet has. */
+/** The stake that the registry demands, and the SVC that the wallet has. */
 export const useTerms = () => useChain("terms", null, readTerms);
 
 async function readTerms(account: Address): Promise<StakeTerms> {

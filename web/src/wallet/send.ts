@@ -1,4 +1,4 @@
-/** What sends a transaction: loaded when somebody acts. */
+/** Sends a transaction; this file is loaded when somebody acts. */
 import { type Abi, type Address, BaseError, encodeFunctionData, type Hex } from "viem";
 import { simulateContract, writeContract } from "wagmi/actions";
 import { walletConfig } from "./config.ts";
@@ -10,11 +10,11 @@ export type ContractCall = {
   abi: Abi | readonly unknown[];
   functionName: string;
   args: readonly unknown[];
-  /** What the wallet is asked to do; `Confirm the transaction` without it. */
+  /** The words for what the wallet is asked to do; `Confirm the transaction` without them. */
   what?: string;
 };
 
-/** How far a transaction is; `hash` is known from `mining` on, and another one at the end where the wallet raised the fee. */
+/** The progress of a transaction; `hash` is known from `mining` on, and is another one at the end if the wallet raised the fee. */
 export type Progress = { step: "wallet"; what: string } | { step: "mining"; hash: Hex } | { step: "done"; hash: Hex };
 
 /** Sends a call and waits until it is mined; `transact` says how. */

@@ -5,7 +5,7 @@ import { walletConfig } from "./config.ts";
 import { codeOf, wasDeclined } from "./declined.ts";
 import type { ContractCall, Progress } from "./send.ts";
 
-/** Who sends, and who hears how far it is. */
+/** The account that sends, and the function that hears of the progress. */
 export type Sender = { account: Address; onProgress: (progress: Progress) => void };
 
 /** Makes sure that the wallet is connected as `account` and on the settlement chain; asks it to switch if it is not. */

@@ -5,7 +5,7 @@ import { app } from "../data/app.ts";
 import { type ErrorMessage, errorMessageOf } from "../data/error-message.ts";
 import { sessionQuery } from "../data/queries.ts";
 
-/** Who is signed in, and whether the wallet in the browser is theirs and on the right chain. */
+/** The signed-in wallet, and whether the browser's wallet is the same one and on the right chain. */
 export function useWallet() {
   const session = useQuery(sessionQuery).data?.session ?? null;
   const { address, chainId, status } = useConnection();
@@ -30,7 +30,7 @@ export function useChain<T>(name: string, of: unknown, read: (account: Address) 
   });
 }
 
-/** What a wallet, the chain or the service threw; the words are loaded when they are needed. */
+/** The words for an error of a wallet, the chain or the service; they are loaded when they are needed. */
 export const inWords = (error: unknown): Promise<ErrorMessage> =>
   import("./errors.ts").then(
     ({ walletErrorMessage }) => walletErrorMessage(error),

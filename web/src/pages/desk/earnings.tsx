@@ -2,7 +2,7 @@ import type { Worker } from "../../../contract.ts";
 import { units } from "../../ui/format.ts";
 import { Figure } from "../../ui/page.tsx";
 
-/** What workers earned together. */
+/** The earnings of several workers together. */
 export function Earnings({ workers }: { workers: readonly Worker[] }) {
   const sum = (of: (worker: Worker) => number) => units(BigInt(workers.reduce((all, one) => all + of(one), 0)), 6);
   const figures = [

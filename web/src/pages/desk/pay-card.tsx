@@ -14,7 +14,7 @@ import { useTransaction } from "../../wallet/use-transaction.ts";
 import { useWallet } from "../../wallet/use-wallet.ts";
 import { ClaimCard } from "../fund/claim-card.tsx";
 
-/** Where a worker's pay goes, and what of it has not arrived. */
+/** The address to which a worker's pay goes, and the part of the pay that has not arrived. */
 export function PayCard({ worker }: { worker: Worker & { owed: Owed[] } }) {
   const payout = useQuery(addressQuery(worker.payout.toLowerCase(), ""));
   const { session } = useWallet();

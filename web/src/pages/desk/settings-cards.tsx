@@ -12,7 +12,7 @@ import { changeWorker, type Registered } from "../../wallet/registry.ts";
 import type { ContractCall } from "../../wallet/send.ts";
 import { useTransaction } from "../../wallet/use-transaction.ts";
 
-/** What the owner sets: where the worker is paid, where it is reached, what it hosts. */
+/** The worker's settings that its owner makes: where it is paid, where it is reached, which models it hosts. */
 export const SettingsCards = ({ worker }: { worker: Registered }) => (
   <>
     <div className="columns">

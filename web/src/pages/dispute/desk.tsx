@@ -25,7 +25,7 @@ import { consequence, RULINGS, VOTES } from "./rulings.tsx";
 
 type Known = { dispute: Dispute; evidence: Evidence; events: readonly AnyEvent[] };
 
-/** What the connected wallet can do about a dispute, and why it cannot do the rest. */
+/** The actions that the connected wallet can take in a dispute, and why it cannot take the others. */
 export default function Desk(known: Known) {
   return (
     <WithWallet>
@@ -82,7 +82,7 @@ const NoArbiter = ({ dispute, address }: { dispute: Dispute; address: Address })
   </Notice>
 );
 
-/** What an arbiter has to look at, and its vote. */
+/** The evidence that an arbiter has to look at, and its vote. */
 function Ballot({
   dispute,
   evidence,

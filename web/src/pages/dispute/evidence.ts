@@ -1,4 +1,4 @@
-/** What the chain has about a dispute: who named which hash, and whether the signatures below them are good. */
+/** Reads the evidence of a dispute from the chain: who named which hash, and whether the signatures are good. */
 import { type Address, type Hex, isAddressEqual } from "viem";
 import { fromApiJobId } from "../../../../protocol/job-id.ts";
 import type { Completion } from "../../../../protocol/messages.ts";
@@ -12,7 +12,10 @@ export type Evidence = {
   calldata: Hex | null;
   /** `signer`: null where the contract had the proof on record, so that no signature was needed. */
   completion: (Completion & { signer: Address | null; valid: boolean }) | null;
-  /** What the gateway signed that it sent. `inOffice`: by a key that signed for the job's operator then; null while its keys are not known. */
+  /**
+   * The gateway's signed statement of what it sent. `inOffice`: its key signed for the job's operator then; null while the operator's keys
+   * are not known.
+   */
   delivery: { sentHash: Hex; complete: boolean; signer: Address | null; inOffice: boolean | null } | null;
   /** The worker was shown to have signed two answers. */
   convicted: boolean;

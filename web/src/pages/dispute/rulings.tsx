@@ -16,7 +16,7 @@ export const RulingBadge = ({ ruling }: { ruling: RulingName }) => (
   <Badge tone={ruling === "rejected" ? "good" : ruling === "expired" ? "mild" : "bad"}>{RULINGS[ruling]}</Badge>
 );
 
-/** What each end does (`DisputeLogic.sol` has the table). */
+/** The consequence of each end of a dispute (`DisputeLogic.sol` has the table). */
 export function consequence(
   ruling: RulingName,
   { from_proven, opened_by, bond }: Pick<ListedDispute, "from_proven" | "opened_by" | "bond">,

@@ -8,7 +8,7 @@ import { app } from "../../data/app.ts";
 
 export type Message = { role: "system" | "user" | "assistant"; content: string };
 
-/** What can be set beside the conversation; what is not set is left to the model server. */
+/** The parameters that a visitor can set beside the conversation; one that is not set is left to the model server. */
 export type Parameters = {
   max_tokens: number;
   temperature?: number;
@@ -19,7 +19,7 @@ export type Parameters = {
   stop?: string[];
 };
 
-/** What the worker signed, as the last chunk of a stream holds it. */
+/** The worker's signed statement, as the last chunk of a stream holds it. */
 export type SignedStatement = { worker_address: string; completion: { proofHash: Hex } };
 
 /** The steps of a request, in this order. */

@@ -179,7 +179,7 @@ function parametersOf(
   };
 }
 
-/** What cannot be sent as typed, as the API would say it. */
+/** The first setting that cannot be sent as typed, in the API's words; null if all can. */
 function faultOf({ temperature, topP, frequency, presence, seed }: ChatSettings): string | null {
   const outside = (text: string, most: number, least = 0) =>
     text.trim() !== "" && !(Number(text) >= least && Number(text) <= most);
@@ -239,7 +239,7 @@ const DemoNotice = () => (
   </p>
 );
 
-/** What an answer costs at least and at most. */
+/** The least and the most that an answer can cost. */
 function priceOf(model: Model, length: number): string {
   const [least, most] = [model.credits_per_request, quote(length, pricesOf(model))];
   return least === most ? `costs ${credits(least)}` : `costs ${credits(least)} at least, ${credits(most)} at most`;
@@ -341,7 +341,7 @@ function Talk({ messages, isRunning, receipt, onEdit }: TalkProps) {
   );
 }
 
-/** What the running request waits for, and since when. */
+/** The step that the running request waits for, and since when. */
 function Waiting({ receipt, hasText }: { receipt: Receipt | null; hasText: boolean }) {
   const isOver = receipt?.signed !== undefined || receipt?.stopped;
   const what = isOver

@@ -7,7 +7,7 @@ import { count, credits, usdg } from "../../ui/format.ts";
 import { TxHash } from "../../wallet/action-status.tsx";
 import type { SignedStatement } from "./chat.ts";
 
-/** What is known of a request's charge so far; times in ms since it was sent. */
+/** The facts that are known so far of a request's charge; times in ms since it was sent. */
 export type Receipt = {
   /** Credits that are locked at most. */
   most: number;

@@ -98,7 +98,7 @@ function Judged({ job }: { job: ListedJob }) {
 
 const IDLE_MS = 1_500;
 
-/** Whether the browser has had time for more than the page itself. */
+/** True once the page itself has had time to load, so that the browser is free for more. */
 function useIdle(): boolean {
   const [isIdle, setIdle] = useState(false);
   useEffect(() => {

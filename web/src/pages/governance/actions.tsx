@@ -20,7 +20,7 @@ export function amountOf(token: Address, value: bigint): string {
   return name === "ServiceToken" ? svcOf(value) : `${value} units of token ${short(token)}`;
 }
 
-/** What a decision calls, decoded with the ABI of its target: a description can say anything, this is what happens. */
+/** The calls of a decision, decoded with the ABI of their targets: a description can say anything, the calls are what happens. */
 export function Actions({ actions }: { actions: readonly Action[] }) {
   return (
     <ol className="acts">

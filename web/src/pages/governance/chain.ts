@@ -1,4 +1,7 @@
-/** What governance has decided, decides and holds: read from the visitor's node alone, in bounded ranges of blocks. */
+/**
+ * Reads the state of governance from the visitor's node alone, in bounded ranges of blocks: past and open decisions, and what the treasury
+ * holds.
+ */
 import {
   type Abi,
   type AbiEvent,
@@ -33,7 +36,7 @@ import type { Moment, ProposalLife } from "./life.ts";
 const SPAN = 10_000n;
 const LOOK = 20n;
 
-/** What a decision calls; `value`: of the chain's currency. */
+/** One call of a decision; `value`: in the chain's currency. */
 export type Action = { target: Address; value: bigint; data: Hex };
 
 export type Proposal = ProposalLife & {
@@ -43,7 +46,7 @@ export type Proposal = ProposalLife & {
   actions: readonly Action[];
 };
 
-/** What waits in the timelock; `readyAt`: Unix seconds. */
+/** A decision that waits in the timelock; `readyAt`: Unix seconds. */
 export type Operation = { id: Hex; actions: readonly Action[]; readyAt: number; tx: Hex };
 
 /** `receiver`: null for a compensation, which goes to the escrow for `jobId`. */
@@ -84,7 +87,7 @@ export const readGovernance = (node: string, looks: number) =>
     return { ...decisions, rules, treasury };
   });
 
-/** What was proposed, what waits and what was paid; `from`: the first block looked at, null for all of them. */
+/** The proposals, the waiting operations and the payments; `from`: the first block looked at, null for all of them. */
 async function readDecisions(client: Client, newest: Promise<Head>, looks: number) {
   const head = await newest;
   const back = head.number - SPAN * LOOK * BigInt(looks);
@@ -162,7 +165,7 @@ async function readProposals(
   return (await Promise.all(proposals)).toReversed();
 }
 
-/** What was scheduled and is neither executed nor cancelled, whoever scheduled it; the first that can be executed first. */
+/** The operations that were scheduled by anyone and are neither executed nor cancelled; the first that can be executed comes first. */
 async function readOperations(client: Client, logs: Log[]): Promise<Operation[]> {
   const scheduled = parseEventLogs({ abi: protocolTimelockAbi, logs, eventName: "CallScheduled" });
   const read = readerOf(client, { address: at("ProtocolTimelock"), abi: protocolTimelockAbi });
@@ -176,7 +179,7 @@ async function readOperations(client: Client, logs: Log[]): Promise<Operation[]>
   return (await Promise.all(operations)).filter(({ readyAt }) => readyAt > 1).toSorted((a, b) => a.readyAt - b.readyAt);
 }
 
-/** What a decision needs, and what was decided. */
+/** The rules of a decision, and the settings that decisions have made. */
 async function readRules(client: Client, newest: Promise<Head>) {
   const governor = readerOf(client, governorOf());
   const escrow = readerOf(client, { address: at("InferenceEscrow"), abi: inferenceEscrowAbi });
@@ -210,7 +213,7 @@ async function readTreasury(client: Client) {
   return { address, stablecoin, svc };
 }
 
-/** What the treasury paid, newest first. */
+/** The treasury's payments, newest first. */
 function paymentsIn(logs: Log[]): Payment[] {
   const paid = parseEventLogs({ abi: protocolTreasuryAbi, logs, eventName: ["TreasuryPaid", "CompensationPaid"] });
   return paid
@@ -225,7 +228,7 @@ function paymentsIn(logs: Log[]): Payment[] {
     .toReversed();
 }
 
-/** What a wallet can vote with, base units of SVC. */
+/** The votes of a wallet, base units of SVC. */
 export const readVoter = (node: string, wallet: Address) =>
   askNode(node, async (client) => {
     const read = readerOf(client, serviceTokenOf());
@@ -248,7 +251,7 @@ export const readBallot = (node: string, { id, snapshot }: Proposal, wallet: Add
     return { votes, voted };
   });
 
-/** What the contracts say now to a call that the timelock would make: null if they allow it. */
+/** Tries a call that the timelock would make against the contracts' present state: null if they allow it, otherwise their error. */
 export const tryAction = (node: string, { target, value, data }: Action): Promise<unknown | null> =>
   askNode(node, async (client) => {
     const call = { from: at("ProtocolTimelock"), to: target, value: numberToHex(value), data };

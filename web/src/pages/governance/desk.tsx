@@ -57,7 +57,7 @@ function Holder({ governance, node, older }: DeskProps) {
   );
 }
 
-/** What the wallet votes with. SVC count only once they are delegated, to oneself or to another. */
+/** The wallet's votes. SVC count only once they are delegated, to oneself or to another. */
 function Votes({ node, address }: { node: string; address: Address }) {
   const voter = useQuery({
     queryKey: ["voter", node, address],
@@ -117,7 +117,7 @@ const SUPPORT = [
   { label: "Abstain", value: 2 },
 ];
 
-/** What the wallet can do about a proposal now. */
+/** The actions that the wallet can take on a proposal now. */
 function Deeds({ proposal, node, address, now }: { proposal: Proposal; node: string; address: Address; now: number }) {
   const { state: at, eta } = proposal;
   const { state, busy, send } = useConnectedTransaction();

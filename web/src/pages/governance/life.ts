@@ -5,7 +5,7 @@ import type { ProposalState } from "../../../../protocol/proposal-states.ts";
 /** When something happened, Unix seconds, and in which transaction. */
 export type Moment = { at: number; tx: Hex };
 
-/** How far a proposal is. */
+/** The state of a proposal, its times and its votes. */
 export type ProposalLife = {
   state: ProposalState;
   /** Unix seconds. `snapshot`: whose votes count is fixed then, and the vote begins. `eta`: when it can be executed; 0 until it is queued. */
@@ -34,7 +34,7 @@ export type Step = {
 
 const QUEUE = "Into the timelock's queue";
 
-/** What happened to a proposal, what is next, and what can follow. `now`: Unix seconds of the chain. */
+/** The past steps of a proposal, the next one, and those that can follow. `now`: Unix seconds of the chain. */
 export function lifeOf(proposal: ProposalLife, now: number): Step[] {
   const { state, snapshot, deadline, eta, made, queued, executed, canceled } = proposal;
   const steps: Step[] = [{ title: "Proposed", is: "done", ...made }];

@@ -11,7 +11,7 @@ import { useConnectedTransaction } from "../../wallet/use-transaction.ts";
 import { Actions, svcOf } from "./actions.tsx";
 import { type Action, type Governance, governorOf, readVoter, tryAction } from "./chain.ts";
 
-/** What a form asks for, and the call that its fields make; a text says which of them is wrong. */
+/** A form with its fields, and the function that makes a call of them; a text in place of the call says which field is wrong. */
 type CallForm = {
   label: string;
   fields: readonly { name: string; label: string; hint: string; suffix?: string }[];

@@ -1,4 +1,4 @@
-/** What the page of governance shows to everybody. */
+/** The sections of the governance page that everybody sees. */
 import type { ReactNode } from "react";
 import { toApiJobId } from "../../../../protocol/job-id.ts";
 import { sharePercent } from "../../../../protocol/pricing.ts";
@@ -18,7 +18,7 @@ import { lifeOf } from "./life.ts";
 type SectionsProps = {
   governance: Governance;
   older: () => void;
-  /** What the wallet can do about a proposal. */
+  /** The actions that the wallet can take on a proposal. */
   deeds?: (proposal: Proposal) => ReactNode;
 };
 
@@ -77,7 +77,7 @@ function Proposals({ governance: { proposals, from, now }, older, deeds }: Secti
   );
 }
 
-/** What it does: its description can say anything. */
+/** Titles a proposal by the calls that it makes: its description can say anything. */
 function headOf({ actions }: Proposal): string {
   const [first] = actions;
   if (first === undefined) return "It calls nothing";
@@ -199,7 +199,7 @@ function span(seconds: number): string {
   return seconds >= 3_600 ? `${Math.round(seconds / 360) / 10} h` : `${seconds} s`;
 }
 
-/** How a decision is made, and what is in force. */
+/** The rules of a decision, and the settings in force. */
 function Rules({ governance: { rules } }: { governance: Governance }) {
   return (
     <Card title="Rules in force">

@@ -9,7 +9,7 @@ import { clock, countdown, creditsOf, day, moment, USDG_IS, units } from "../../
 import { Card, Notice } from "../../ui/page.tsx";
 import { TxHash } from "../../wallet/action-status.tsx";
 
-/** What happened to the job and when, by the clock of the chain, and what ends next. */
+/** The moments of the job by the clock of the chain, and the window that ends next. */
 export function TimeLine({ moments, deadline }: Pick<Verdict, "moments" | "deadline">) {
   const first = moments[0]?.at ?? 0;
   return (
@@ -94,7 +94,7 @@ export function MoneyCard({ shares, givenBack }: Pick<Verdict, "shares" | "given
 
 const classOf = (to: string): string => `share ${to.split(" ")[0]?.toLowerCase()}`;
 
-/** Whether a text is what this job's worker signed. `proof`: its hash, null while there is none. */
+/** Checks whether a text is the one that this job's worker signed. `proof`: its hash, null while there is none. */
 export function AnswerCard({ proof }: { proof: string | null }) {
   const [hash, setHash] = useState<string | null>(null);
   return (

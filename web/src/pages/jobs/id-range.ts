@@ -31,7 +31,7 @@ export function dayRange(from: string, to: string): IdRange | null {
   };
 }
 
-/** What is in both ranges. Ids have one length, so their order is that of their text. */
+/** The ids that are in both ranges. Ids have one length, so their order is that of their text. */
 export function within(a: IdRange | null, b: IdRange | null): IdRange | null {
   if (a === null || b === null) return a ?? b;
   const [, after = ""] = [a.after, b.after].sort();

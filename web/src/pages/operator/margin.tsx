@@ -17,13 +17,13 @@ import { ofThousand } from "./thousand.ts";
 const EXAMPLE_PRICE = "3000";
 const MOST_PRICE = 10_000_000;
 const MARGIN = "Margin";
-/** Of the chain's coin, wei. */
+/** A millionth of the chain's coin, wei. */
 const MICRO_COIN = 10n ** 12n;
 
 /** Units of the stablecoin to the cent, a cost rounded up. */
 const cents = (value: bigint): string => units((value < 0n ? value - 9_999n : value) / 10_000n, 2);
 
-/** What a thousand charged jobs earn the operator, and what their gas costs it. */
+/** The earnings of an operator by a thousand charged jobs, and the cost of their gas. */
 export default function Margin({ operator }: { operator: Operator }) {
   const gas = useQuery(operatorGasQuery(String(operator.number)));
   return (

@@ -1,4 +1,4 @@
-/** What a thousand charged jobs bring an operator and cost it, in units of the stablecoin (millionths). */
+/** The earnings of an operator by a thousand charged jobs, and their cost, in units of the stablecoin (millionths). */
 import { toUnits } from "../../../../protocol/money.ts";
 import type { Operator, OperatorGas } from "../../../contract.ts";
 

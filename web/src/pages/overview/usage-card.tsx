@@ -14,10 +14,10 @@ import { Table } from "../../ui/table.tsx";
 import { useChoice } from "../../ui/use-choice.ts";
 
 const RANGES: Record<UsageRange, string> = { "24h": "24 h", "7d": "7 d", "30d": "30 d", "12m": "12 months" };
-/** How long a span is, by how many of them there are. */
+/** The name of a span, by how many of them a range has. */
 const SPANS: Record<number, string> = { 24: "hour", 12: "month" };
 
-/** What the chart can show; `of` is stacked by model. Times are no sum, so they are lines. */
+/** A measure that the chart can show; `of` is stacked by model. Times cannot be added up, so they are lines. */
 type Measure = { label: string; says: (value: number) => string; of?: (used: Used) => number };
 
 const MEASURES: Record<string, Measure> = {
@@ -35,7 +35,7 @@ const MEASURES: Record<string, Measure> = {
 /** Models with a layer of their own; the others are one. */
 const MOST_MODELS = 6;
 
-/** What the wallet used in a time that it chooses, which is in the address; stacked by model, as a table and as a file. */
+/** The wallet's usage in a range that it chooses, which is in the page's URL; stacked by model, as a table and as a file. */
 export function UsageCard() {
   const [range, setRange] = useChoice("range", RANGES, "30d");
   const [show, setShow] = useChoice("show", MEASURES, "credits");
@@ -135,7 +135,7 @@ function answerSeconds({ answer_seconds: took }: Used): string {
   return took.p95 <= 1 ? "at most 1 s" : `${seconds(took.median)} / ${seconds(took.p95)}`;
 }
 
-/** What was used of each model. */
+/** The usage of each model. */
 function UsageTable({ rows }: { rows: readonly UsageRow[] }) {
   const columns = [
     "Model",

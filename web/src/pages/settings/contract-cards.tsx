@@ -1,4 +1,7 @@
-/** What the contract keeps about a wallet's spending: its operator, its limits, its authorization key and its dispute key. */
+/**
+ * Cards for the terms of spending that the contract keeps for a wallet: its operator, its limits, its authorization key and its dispute
+ * key.
+ */
 import { type ReactNode, useState } from "react";
 import { type Address, isAddress, isAddressEqual, zeroAddress } from "viem";
 import type { AccountInfo } from "../../../contract.ts";
@@ -72,10 +75,10 @@ function unsaved(edits: Partial<Limits>, saved: Limits): Partial<Limits> {
   return Object.fromEntries(left);
 }
 
-/** How much of this wallet's credits its operator may lock. On chain, so that it binds even a stolen gateway key. */
+/** The limits to the credits of this wallet that its operator may lock. They are on chain, so that they bind even a stolen gateway key. */
 export function LimitsCard({ account }: { account: AccountInfo }) {
   const { state, busy, connected, send } = useTransaction();
-  // What was not edited shows what is on the chain, however often that is read anew.
+  // A field that was not edited shows the value on the chain, also when that changes.
   const [edits, setEdits] = useState<Partial<Limits>>({});
   const form: Limits = { ...limitsOf(account), ...edits };
   const { limited, text, frozen } = form;

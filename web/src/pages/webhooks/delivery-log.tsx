@@ -19,7 +19,7 @@ const STATES = Object.keys(TONES) as DeliveryState[];
 /** It is sent once: another test says more than a replay. */
 const TEST_EVENT = "webhook.test";
 
-/** What was sent to a webhook, newest first; each entry opens to its attempts and its body. */
+/** The deliveries of a webhook, newest first; each entry opens to its attempts and its body. */
 export function DeliveryLog({ webhook }: { webhook: Webhook }) {
   const [status, setStatus] = useState("");
   const [pages, setPages] = useState<readonly string[]>([]);
@@ -109,7 +109,7 @@ function Entry({ delivery, canReplay }: { delivery: Delivery; canReplay: boolean
   );
 }
 
-/** What became of it so far, in one line. */
+/** The state of a delivery in one line: its time, its attempts, the last result, and the next attempt. */
 function story({ occurred_at, attempts, last_status, last_error, next_attempt_at }: Delivery): string {
   const parts = [shortMoment(occurred_at), attempts === 1 ? "1 attempt" : `${attempts} attempts`];
   if (last_error !== null) parts.push(last_error);
@@ -159,7 +159,7 @@ function Details({ id }: { id: string }) {
 const requestOf = (url: string, { signature }: Attempt): string =>
   [`POST ${url}`, "Content-Type: application/json", `Service-Signature: ${signature ?? "not known"}`].join("\n");
 
-/** What came back: status, headers, and the begin of the body. */
+/** The endpoint's answer: status, headers, and the beginning of the body. */
 const answerOf = ({ status, response_headers, response }: Attempt): string =>
   [`HTTP ${status}`, response_headers, response && `\n${response}`].filter((part) => !!part).join("\n");
 

@@ -37,7 +37,7 @@ export function NewWebhook({ onClose, onCreated }: { onClose: () => void; onCrea
   );
 }
 
-/** Where events go, and which. */
+/** The URL to which events go, and the events. */
 export type Endpoint = { url: string; events: readonly string[] };
 
 export function EndpointFields({ endpoint, onChange }: { endpoint: Endpoint; onChange: (changed: Endpoint) => void }) {

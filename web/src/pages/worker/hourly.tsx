@@ -7,7 +7,7 @@ const hours = (value: number): string => `${count(Math.round(value * 100) / 100)
 const rate = ({ units: earned }: HourlyPay["asked"]): string =>
   earned === null ? "–" : `${units(BigInt(earned), 6)} USDG`;
 
-/** What the worker's machine earns an hour, and how that is computed; nothing where this service saw nothing of it. */
+/** The pay of the worker's machine an hour, and how that is computed; nothing if this service has no measurements of it. */
 export function HourlyFacts({ worker: { hourly } }: { worker: Worker }) {
   if (hourly === null) return null;
   const { asked, at_work } = hourly;

@@ -3,7 +3,7 @@ import type { WorkerSpan } from "../../../contract.ts";
 import { workerSeenQuery } from "../../data/queries.ts";
 import { MEASURES, ObservedCard, requestsOf, useRange } from "../../ui/observed.tsx";
 
-/** How it answered over time, all its models together, as this service's gateways saw it. */
+/** The worker's answers over time, of all its models together, as this service's gateways measured them. */
 export default function Seen({ id }: { id: string }) {
   const [range, choose] = useRange();
   const seen = useQuery(workerSeenQuery(id, range));
