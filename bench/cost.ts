@@ -17,7 +17,7 @@ type PeerTarget = { target: Target; process: Peer };
 const WARM_UP = 400;
 const UNFINISHED = "state IN ('locking', 'pending', 'processing', 'settling')";
 
-/** What was used so far: milliseconds of processor time by process, and counts of the database. */
+/** The use so far: milliseconds of processor time by process, and counts of the database. */
 type Usage = Record<string, number>;
 type Round = { requests: number; used: Usage };
 
@@ -44,7 +44,7 @@ export async function cost(
   for (const { system } of systems) await both(system.target, { concurrency, requests: WARM_UP / 2 });
   if (peer) await both(peer.target, { concurrency, requests: WARM_UP / 2 });
   for (let round = 1; round <= rounds; round++) {
-    // Whoever comes after the peer uses 7 % less than whoever comes after another system: they change places.
+    // The system that is measured after the peer uses 7 % less than one that is measured after another system: so they change places.
     const turns = round % 2 === 1 ? systems : systems.toReversed();
     for (const { name, system } of turns) {
       progress(`processor time, round ${round} of ${rounds}: ${name}`);

@@ -1,13 +1,13 @@
 import { Agent, request } from "undici";
 
-/** Where requests go. `headers` is asked for each request: accounts take turns. */
+/** A server to which requests go. `headers` is called for each request: accounts take turns. */
 export type Target = { name: string; url: string; headers: () => Record<string, string>; model: string };
 
 /** One answered request, times in milliseconds. */
 export type Sample = {
   /** 0 where the connection broke. */
   status: number;
-  /** Of the error in the body, or of the connection; null where there is none. */
+  /** The code of the error in the body, or of the broken connection; null without an error. */
   code: string | null;
   /** To the first byte of the answer's body. */
   first: number;

@@ -7,7 +7,9 @@ import { type System, type SystemOptions, startSystem } from "./system.ts";
 const BLOCK_SECONDS = 2;
 const CLIENTS = [1, 8];
 
-/** How long the first byte takes with blocks of two seconds, with a promise and without, beside instant blocks. All three take turns. */
+/**
+ * Measures the time to the first byte with blocks of two seconds, with a promise and without, beside instant blocks. All three take turns.
+ */
 export async function preconfirmed(options: SystemOptions, requests: number): Promise<Section> {
   const slow = { ...options, blockTime: BLOCK_SECONDS };
   const kinds: [name: string, options: SystemOptions][] = [

@@ -1,4 +1,4 @@
-/** What is measured: the whole system in a throw-away folder, the model server before it, and a peer gateway beside it. */
+/** The systems that are measured: the whole stack in a throw-away folder, the model server before it, and a peer gateway beside it. */
 import { type ChildProcess, fork, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
@@ -110,7 +110,7 @@ export type SystemOptions = {
   accounts: number;
   credits: number;
   profile?: string | undefined;
-  /** How many workers there are and what each bears; otherwise two that never keep a job waiting. */
+  /** Number of workers and the jobs that each takes; by default two workers that never keep a job waiting. */
   workers?: { count: number; concurrency: number; queue: number };
   /** Jobs begin on the promise of a sequencer (scripts/dev/sequencer.ts), which stands between chain and gateway. */
   preconfirmed?: boolean;

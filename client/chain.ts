@@ -21,7 +21,7 @@ import { type JobStory, jobStory } from "../verify/story.ts";
 /** A model of the catalog, by its public id. */
 export type Model = Prices & { number: number; contextWindow: number };
 
-/** What a deployment decides once. `windows` in seconds. */
+/** The values of a deployment that never change. `windows` in seconds. */
 export type Deployment = {
   chainId: number;
   catalog: Address;
@@ -44,7 +44,7 @@ type Watched = {
 const SOON = 250;
 const OFTEN = 1_000;
 const RARELY = 5_000;
-/** How long the newest block, the prices and an operator are known, milliseconds. */
+/** How long the client goes on using the newest block, the prices and an operator that it read, milliseconds. */
 const FRESH = 60_000;
 /** Jobs in one question, and blocks between their first ones: nodes bound the size of a filter, and its range. */
 const MOST_JOBS = 100;
@@ -139,7 +139,7 @@ export class ChainView {
     return (await this.client.readContract(call)).status;
   }
 
-  /** Whether this key is a worker that may take jobs of the model. */
+  /** True if this key is a worker that may take jobs of the model. */
   isWorker(worker: Address, model: number): Promise<boolean> {
     const key = `${worker} ${model}`;
     let known = this.#workers.get(key);

@@ -1,4 +1,4 @@
-/** Whether a reply, and what the chain says of its job, hold against each other and against what was asked for. Pure. */
+/** Checks whether a reply, the job on chain and the request fit together. Pure. */
 import type { Address, Hex } from "viem";
 import { fromApiJobId, toApiJobId } from "../protocol/job-id.ts";
 import { billedReasoning, quote } from "../protocol/pricing.ts";

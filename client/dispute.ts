@@ -1,4 +1,4 @@
-/** What the client does about a charge for another answer than it got: it asks the service to open a dispute, else its wallet does. */
+/** Disputes a charge for another answer than the client got: the client asks the service to open the dispute, else its wallet opens it. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Address, createWalletClient, custom, type Hex, type LocalAccount, zeroHash } from "viem";
 import { toProofHash } from "../protocol/answer-hash.ts";
@@ -34,7 +34,7 @@ export type DisputeContext = {
 };
 
 type Sender = Omit<DisputeContext, "ask">;
-/** What the event of an operator's dispute says. */
+/** The arguments of the event of an operator's dispute. */
 type Opened = EscrowEvent<"JobDisputed">["args"];
 /** For calls that look at no signature. */
 const UNSIGNED = { r: zeroHash, vs: zeroHash };
@@ -46,9 +46,9 @@ const SERVICE_TIME = 35_000;
 const PAUSE = 1_000;
 /** Longest pause before it is asked again for an answer, milliseconds. */
 const MOST_PAUSE = 15_000;
-/** How long a dispute that the service says it has opened may take to be seen, milliseconds. */
+/** How long the chain may take to show a dispute that the service says it has opened, milliseconds. */
 const SEEN = 5_000;
-/** How long a request of a dispute key is good, seconds. */
+/** How long a request that a dispute key signed is valid, seconds. */
 const REQUEST_TIME = 120;
 
 /** The words of a finding about a node that did not answer. */
@@ -108,7 +108,7 @@ async function joinDispute(context: Sender, opened: Opened, hash: Hex): Promise<
     );
   }
   if (signer === null) return;
-  // Where a key joins, only job and hash of the Completion count.
+  // If a dispute key joins, the contract looks only at the job and the hash of the Completion.
   const counts = { promptTokens: 0, completionTokens: 0, reasoningTokens: 0, textBytes: 0 };
   const completion = { jobId, proofHash, ...counts, completedAt: 0 };
   const tx =
@@ -198,7 +198,7 @@ async function askService(
   }
 }
 
-/** What the service keeps of an answer. `withheld`: it says that it keeps none. `says`: its last answer. */
+/** The answer that the service keeps. `withheld`: it says that it keeps none. `says`: its last reply. */
 type Output = { content: string | null; withheld: boolean; says: string };
 
 /** Asks the service for an answer until it hands it out, or says that it has none, or until `until`. */
@@ -227,7 +227,7 @@ function within<T>(until: number, answer: Promise<T>): Promise<T> {
   return Promise.race([answer, late]).finally(() => clearTimeout(timer));
 }
 
-/** What is disputed, and the most credits that a dispute key allows as a bond for it. */
+/** The answer in dispute, and the most credits that a dispute key allows as a bond for it. */
 type Disputed = { hash: Hex; completion: Completion; byWorker: { r: Hex; vs: Hex }; maxBond: number };
 
 /** Opens a dispute in the wallet's own name, or by what its dispute key signs. */

@@ -1,4 +1,4 @@
-/** What the client tells its user: findings as they come, and one report a job. */
+/** The client's messages to its user: findings as they come, and one report a job. */
 import type { Hex } from "viem";
 import type { Check } from "../verify/checks.ts";
 
@@ -53,7 +53,7 @@ export type FindingId =
  */
 export type Finding = { kind: "wrong" | "unchecked" | "done"; id: FindingId; jobId: string | null; says: string };
 
-/** What was found about one job, once nothing more is expected of it. */
+/** The findings about one job, once no more are expected. */
 export type JobReport = {
   jobId: string;
   /** Every check holds, and all of them could be made. */

@@ -87,7 +87,7 @@ export class JobCheck {
     return story === null ? null : await this.#followLocked(story);
   }
 
-  /** What was signed can be locked until it expires, whatever was replied. The process need not stay for it. */
+  /** A signed authorization can be used for a lock until it expires, whatever the reply was. The process need not stay for it. */
   async #awaitLock(): Promise<void> {
     const { chain } = this.#context;
     const { authorization } = this.#asked;
@@ -154,7 +154,7 @@ export class JobCheck {
     const { chain } = this.#context;
     const { authorization, again } = this.#asked;
     const from = again ? await this.#earlierBlock() : await this.#asked.from;
-    // What was signed can be used until it expires, whatever the reply says.
+    // A signed authorization can be used until it expires, whatever the reply says.
     const expires = this.#isRefusal && authorization !== null ? authorization.expiresAt * 1000 : 0;
     const { reply, ok } = this.#received;
     const end = Math.max(expires, Date.now() + (ok && !reply.complete ? PROMISED_LOCK : MINED_LOCK));

@@ -90,7 +90,7 @@ export class Reply {
   #hash: Hex | null = null;
   /** Text that the program has from an earlier connection and this one must send again: it is compared, and not passed on again. */
   #had = { content: "", reasoning_content: "" };
-  /** What is said once on each connection, and the same on all, as JSON; what this connection has said of it. */
+  /** As JSON, the values that each connection sends once and that must be the same on all; and those that this connection has sent. */
   readonly #said = new Map<string, string>();
   #saidNow = new Set<string>();
 

@@ -7,7 +7,7 @@ import { DEFAULT_MAX_TOKENS, quote } from "../protocol/pricing.ts";
 import type { SigningAccount } from "../shared/secp256k1.ts";
 import type { ChainView } from "./chain.ts";
 
-/** What a request may cost, and who signs for it. */
+/** The key that signs for a request, its wallet, and the most credits that the request may cost. */
 export type Signing = { account: Pick<SigningAccount, "address" | "sign">; wallet: Address; maxCredits: number };
 
 /**
@@ -26,11 +26,11 @@ export type ClientRequest = {
   again: boolean;
   from: Promise<bigint>;
   wallet: Address | null;
-  /** What was signed for it; null without an authorization key. */
+  /** The authorization that was signed for the request; null without an authorization key. */
   authorization: (Authorization & { key: Address }) | null;
 };
 
-/** What a body asks for; null for one that is no chat request. */
+/** The fields of a chat request's body; null if the body is no chat request. */
 export function readBody(body: string): Pick<ClientRequest, "model" | "maxTokens" | "stream" | "reasoning"> | null {
   let value: Record<string, unknown>;
   try {
@@ -51,7 +51,7 @@ export function readBody(body: string): Pick<ClientRequest, "model" | "maxTokens
 
 const HEADER = "x-service-authorization";
 const KEY = "idempotency-key";
-/** How long a signature holds, seconds: a request can wait for its turn that long. */
+/** How long a signature is valid, seconds: a request can wait for its turn that long. */
 const HOLDS = 300;
 
 /**

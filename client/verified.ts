@@ -30,7 +30,7 @@ export type VerifiedOptions = {
   onFinding?: (finding: Finding) => void;
   /** Takes the report of each job, when nothing more is expected of it. */
   onJob?: (report: JobReport) => void;
-  /** What sends the requests. Default: the global `fetch`. */
+  /** The function that sends the requests. Default: the global `fetch`. */
   fetch?: typeof globalThis.fetch;
 };
 
@@ -53,7 +53,7 @@ const ROUND = 250;
 const MOST_REST = 5_000;
 /** The part of a dispute's window after which the chain is asked whether the answer is paid for: a quarter, in milliseconds a second. */
 const LOOK = 250;
-/** How often it is looked, in that time, whether the program waits for a paid answer; and how often it may. */
+/** How often, in that time, the client looks whether the program waits for a paid answer; and how often it may wait. */
 const TICKS = 8;
 const MOST_WAITED = 3;
 
@@ -347,7 +347,7 @@ class VerifiedClient {
       wrong("the job is another request's, whose answer the program has");
       return named;
     }
-    // What was signed can be charged, whatever the reply names.
+    // The job that was signed for can be charged, whatever job the reply names.
     const jobId = signed ?? named;
     if (jobId !== null) this.#checkJob(sending, jobId, response, reply, left);
     return jobId;

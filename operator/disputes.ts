@@ -57,7 +57,7 @@ const rejection = (panel: Operator["panel"], ids: readonly Hex[], which: string)
   call(panel, "voteMany", [ids, Ruling.Rejected], `Vote rejected on ${which}`);
 
 type OpenDispute = Awaited<ReturnType<typeof readOpened>>[number] & {
-  /** What the gateway signed that it sent; null without a statement of a signer that its operator had then. */
+  /** The gateway's signed statement of what it sent; null without one by a key that was a signer of its operator then. */
   delivery: (Delivery & { signer: Address }) | null;
 };
 
@@ -145,7 +145,7 @@ async function readBatch({ client, escrow }: Operator, hash: Hex) {
 
 const toBeRead = (dispute: OpenDispute) => whyRead({ ...dispute, votes: dispute.votes.values() });
 
-/** Who says what, the votes so far, when votes count, and what a person has to read: that comes first. */
+/** Lists open disputes: each side's statement, the votes so far, and when votes count. Disputes that a person has to read come first. */
 async function listDisputes(operator: Operator): Promise<Output> {
   const { client, panel } = operator;
   const now = Number((await client.getBlock()).timestamp);

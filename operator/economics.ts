@@ -1,4 +1,4 @@
-/** What a job earns its operator, and what its settlement costs. */
+/** The operator's earnings by a job, and the cost of its settlement. */
 import { formatGwei } from "viem";
 import { tierName } from "../protocol/tiers.ts";
 import { type Group, share, whole } from "./command.ts";
@@ -58,13 +58,13 @@ async function read(operator: Operator, etherPrice: number, given: Given) {
     given.gasPrice ?? operator.client.getGasPrice(),
   ]);
   const prices = { etherPrice: BigInt(etherPrice), gasPrice };
-  // What an operator earns of 200,000 credits: hundredths of a percent, and of that twentieths.
+  // The operator's earnings by 200,000 credits: the fee is in hundredths of a percent, and the operator's share in twentieths of it.
   const part = feeBps * operatorShare;
   const cost = Object.fromEntries(BATCHES.map((jobs) => [jobs, gasCost(JOB_GAS[jobs], prices)]));
   return {
     gas_price_gwei: formatGwei(gasPrice),
     ether_price: etherPrice,
-    /** Of a charge. */
+    /** The operator's share of a charge. */
     operator_share: part / WHOLE,
     settlement_credits: Object.fromEntries(BATCHES.map((jobs) => [jobs, credits(cost[jobs] ?? 0n)])),
     /** The smallest charge of which the operator's part pays for its settlement; null where operators earn nothing. */

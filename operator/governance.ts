@@ -1,4 +1,4 @@
-/** What the protocol's people decide: the catalog, votes, the treasury and the pause. */
+/** Commands for the decisions of the protocol's people: the catalog, votes, the treasury and the pause. */
 import { Argument, Option } from "@commander-js/extra-typings";
 import { type Address, keccak256, toBytes } from "viem";
 import { toApiJobId } from "../protocol/job-id.ts";
@@ -261,7 +261,7 @@ export const treasury: Group = (program, { show, send, propose }) => {
     );
 };
 
-/** What the treasury holds, and what it owes for jobs. */
+/** Shows the treasury's holdings, and what it owes for jobs. */
 async function showTreasury(operator: Operator): Promise<Output> {
   const { escrow, stablecoin, serviceToken } = operator;
   const treasury: Address = await escrow.read.treasury();

@@ -1,4 +1,4 @@
-/** What the governor and its timelock refuse, in words: a voter can act on them, and on the names of errors hardly. */
+/** The refusals of the governor and its timelock in words: a voter can act on words, and hardly on the names of errors. */
 import { PROPOSAL_STATES } from "../protocol/proposal-states.ts";
 
 const SVC_UNITS = 10n ** 18n;

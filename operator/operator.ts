@@ -1,4 +1,4 @@
-/** Who operates what: one deployment, one node, the person's own key, and how calls are shown and sent. */
+/** The operator at work: one deployment, one node, the person's own key, and how calls are shown and sent. */
 import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import {
@@ -24,12 +24,12 @@ import { dataDirOf, readStackFile } from "../shared/stack-file.ts";
 import { firstLine } from "../verify/chain.ts";
 import { explainGovernor } from "./governor-errors.ts";
 
-/** What the operator can correct; shown without a stack. Exit status 2. */
+/** An error that the operator can correct; shown without a stack. Exit status 2. */
 export class OperatorError extends Error {
   override name = "OperatorError";
 }
 
-/** What a command prints: for a person, and for machines. */
+/** The output of a command: for a person, and for machines. */
 export type Output = { text: string; json: unknown };
 /** A call of one of the protocol's contracts, and what it does in words. */
 export type Call = { to: Contract; functionName: string; args: readonly unknown[]; what: string };

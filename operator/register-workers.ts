@@ -70,7 +70,7 @@ export async function bringUpToDate(
 ): Promise<number> {
   const owner = wallet.account.address;
   let nonce = await client.getTransactionCount({ address: owner, blockTag: "pending" });
-  /** What the registry may take once everything sent so far is mined; null before the first look. */
+  /** The allowance that the registry has left once everything sent so far is mined; null before the first look. */
   let allowance: bigint | null = null;
   const sent: { hash: Hex; what: string }[] = [];
   for (const { privateKey, endpoint, models, payout } of workers) {

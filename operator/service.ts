@@ -1,4 +1,4 @@
-/** Who runs the service: clients' API keys, operators with their signers, reserves and earnings, and the worker pool. */
+/** Commands for running the service: clients' API keys, operators with their signers, reserves and earnings, and the worker pool. */
 
 import { pino } from "pino";
 import { privateKeyToAccount } from "viem/accounts";
@@ -263,7 +263,7 @@ async function fundReserve(operator: Operator, of: number, amount: number): Prom
   const units = toUnits(amount);
   const what = `Add ${amount} credits to the reserve of operator ${number}`;
   const fund = call(escrow, "fundReserve", [number, amount], what);
-  // What the escrow may not take yet is approved first.
+  // If the escrow may not take these units yet, the wallet approves them first.
   const allowance = await stablecoin.read.allowance([wallet.account.address, escrow.address]);
   if (allowance >= units) return await submit(operator, fund);
   const approve = `Let the escrow take ${units} units of the stablecoin`;

@@ -47,7 +47,7 @@ const log = (line: string): void => console.log(`deploy: ${line}`);
 async function main(): Promise<void> {
   const started = Date.now();
   const target = readTarget(process.env);
-  // What is not foreseen here, and what Ignition prints, may quote the node's URL.
+  // Unforeseen errors and Ignition's own output may quote the node's URL.
   redactOutput(redactor(secretsOfUrl(target.rpcUrl, "RPC_URL")));
   const file = resolve(target.deploymentFile);
   const client = createPublicClient({ transport: nodeTransport(target.rpcUrl, { retryCount: 1 }) });
@@ -62,7 +62,7 @@ async function main(): Promise<void> {
   log(`wrote ${file} after ${((Date.now() - started) / 1000).toFixed(1)} s`);
 }
 
-/** Whether the file describes a sound deployment on this very chain. */
+/** True if the file describes a sound deployment on this very chain. */
 async function isDeployed(file: string, client: PublicClient, chainId: number, config: DeployConfig): Promise<boolean> {
   if (!existsSync(file)) return false;
   const known = parseDeployment(readFileSync(file, "utf8"), file);
@@ -74,7 +74,7 @@ async function isDeployed(file: string, client: PublicClient, chainId: number, c
     await checkWiring(client, history, config.settings);
   } catch (error) {
     if (!(error instanceof DeploymentMismatch)) throw error;
-    // Where money is real, nothing is deployed a second time over a file that somebody relies on.
+    // On a chain with real money, nothing is deployed a second time over a file that somebody relies on.
     if (chainId !== DEV_CHAIN_ID)
       throw new ConfigError(`${file} exists, but ${error.message}. Check RPC_URL, or move the file away.`);
     log(`${file} is out of date (${error.message})`);
@@ -97,7 +97,7 @@ async function isDeployed(file: string, client: PublicClient, chainId: number, c
 type Target = { rpcUrl: string; client: PublicClient; chainId: number; config: DeployConfig };
 
 async function deploy(file: string, { rpcUrl, client, chainId, config }: Target): Promise<Deployment> {
-  // What Ignition takes as its own root.
+  // The folder that Ignition uses as its root.
   const journal = `${file.replace(/\.json$/, "")}.ignition`;
   // Loading Ignition takes longer than everything above: only when there is something to do.
   const { runModule } = await import("./deploy/run-module.ts");
@@ -121,7 +121,7 @@ async function deploy(file: string, { rpcUrl, client, chainId, config }: Target)
   }
 }
 
-/** Who decides in votes is a fact that nobody should have to look for. */
+/** Logs the accounts that decide in votes: nobody should have to look for them. */
 function logHolders(history: History): void {
   for (const holder of namedHolders(history)) log(holderLine(holder));
 }

@@ -31,7 +31,7 @@ Settings from the environment, each with its default:
 
 class UsageError extends Error {}
 
-/** What the command line asks for; null for the help. Throws a UsageError. */
+/** The options of the command line; null if it asks for help. Throws a UsageError. */
 function readArguments(argv: readonly string[]): ModelOptions | null {
   const text = { type: "string" } as const;
   const options = { backend: text, models: text, help: { type: "boolean", short: "h" } } as const;

@@ -54,11 +54,11 @@ export type JobContext = {
   disputeOf: (resolved: EscrowEvent<"DisputeResolved">) => EscrowEvent<"JobDisputed">;
   /** The wallet's own hash in that dispute. */
   joinOf: (resolved: EscrowEvent<"DisputeResolved">) => EscrowEvent<"DisputeJoined"> | undefined;
-  /** Whether this was paid to the job's worker as tokens, instead of to its wallet as credits. */
+  /** True if this was paid to the job's worker as tokens, instead of to its wallet as credits. */
   isForWorker: (event: EscrowEvent<"Compensated" | "OperatorCharged">) => boolean;
   /** Token units that the operator earned by a settlement. */
   earnedBy: (settled: EscrowEvent<"JobSettled">) => bigint;
-  /** Where the operator's part of a settled job's fee went with this event. */
+  /** The place to which this event moved the operator's part of a settled job's fee. */
   partMoved: (event: EscrowEvent<"EarningsChanged">) => PartMoved;
 };
 
@@ -145,7 +145,7 @@ function giveLimitBack(account: AccountWord, credits: number, lock: EscrowEvent<
 /** UTC day of a time. */
 export const dayOf = (time: number): number => Math.floor(time / DAY);
 
-/** How an event changes its wallet's free and escrowed credits. */
+/** The change of the wallet's free and escrowed credits by an event. */
 function balanceChange(event: BalanceEvent, context: JobContext): { free: number; escrowed: number } {
   const e = event as AnyEvent;
   if (isEvent(e, "escrow", "Deposited")) return { free: e.args.credits, escrowed: 0 };
@@ -170,7 +170,7 @@ function balanceChange(event: BalanceEvent, context: JobContext): { free: number
   return { free: 0, escrowed: 0 };
 }
 
-/** How an event changes what the escrow owes: credits of all accounts, and token units. Reserves are told apart. */
+/** The change of the escrow's liabilities by an event: credits of all accounts, and token units. Reserves are told apart. */
 export function liabilityChange(event: AnyEvent, context: JobContext): { credits: number; units: bigint } {
   if (isBalanceEvent(event)) {
     const { free, escrowed } = balanceChange(event, context);

@@ -218,7 +218,7 @@ function checkJobs(blocks: Blocks, stories: readonly JobStory[]): void {
   for (const story of stories) {
     const own = new Checks();
     checkOrder(own, story);
-    // What an earlier settlement paid out is not among the events.
+    // If the job was settled before this range, the payouts of its settlement are not among the events.
     const before = story.settled !== null && story.settled.block < from;
     if (!before) checkMoney(own, story, { ...blocks, splitOf: split, feesOf });
     const wrong = own.list.filter(({ holds }) => !holds).map(({ says }) => `${toApiJobId(story.jobId)}: ${says}`);
@@ -289,7 +289,7 @@ function checkReserves(blocks: Blocks): void {
   note(blocks.progress, "operators.reserve", wrong);
 }
 
-/** Whether the tokens of these credits came in, or went out. */
+/** True if the tokens of these credits came in, or went out if the credits are negative. */
 function movedFor(credits: number, logs: readonly AnyEvent[], escrow: Address): boolean {
   const units = toUnits(Math.abs(credits));
   return eventsOf(logs, "stablecoin", "Transfer").some(
@@ -297,7 +297,7 @@ function movedFor(credits: number, logs: readonly AnyEvent[], escrow: Address): 
   );
 }
 
-/** How the events of a job change its operator's reserve. */
+/** The changes of the operator's reserve by the events of a job. */
 function reserveCauses(
   jobId: Hex,
   logs: readonly AnyEvent[],

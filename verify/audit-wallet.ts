@@ -54,7 +54,7 @@ export function replayWallet(
   return { checks, ...replayBalances(opening, replayed, context), replayed: replayed.length };
 }
 
-/** What a wallet's account is audited by. */
+/** The evidence for the audit of a wallet's account. */
 export type WalletEvidence = {
   wallet: Address;
   /** From here on its events are looked at. */

@@ -1,4 +1,4 @@
-/** What a transaction asked the escrow to do, and who signed for it. Pure. */
+/** Reads the calls of the escrow in a transaction, and who signed for them. Pure. */
 import {
   type AbiFunction,
   type Address,
@@ -27,7 +27,7 @@ import {
 } from "../protocol/messages.ts";
 import { type AnyEvent, eventsOf } from "./events.ts";
 
-/** What an audit needs of a transaction. */
+/** The fields of a transaction that an audit needs. */
 export type AuditTransaction = { hash: Hex; from: Address; to: Address | null; input: Hex; block: bigint };
 
 /** `data`: the call as it was sent, with any bytes behind its arguments. */
@@ -64,7 +64,7 @@ export function jobCalls<N extends CallName>(evidence: CallEvidence, tx: Hex, na
   return calls.filter((call) => call?.functionName === name && (call.args ?? []).some(isOwn)) as CallOf<N>[];
 }
 
-/** Who called the escrow in a transaction; null when another contract did, on somebody's behalf. */
+/** The address that called the escrow in a transaction; null if another contract did, on somebody's behalf. */
 export function callerOf({ transactions, addresses }: CallEvidence, tx: Hex): Address | null {
   const transaction = transactions.get(tx);
   return transaction?.to && isAddressEqual(transaction.to, addresses.escrow) ? transaction.from : null;
@@ -87,7 +87,7 @@ function decode(data: Hex): EscrowCall | null {
   }
 }
 
-/** What the operator that opened a dispute says it sent to the client, and who signed that; null without such a statement. */
+/** The statement of the operator that opened a dispute about what it sent to the client, and its signer; null without such a statement. */
 export async function deliveryIn(
   evidence: CallEvidence & { chainId: number },
   tx: Hex,
@@ -135,6 +135,6 @@ export async function signerOf<Name extends keyof Messages>(
   }
 }
 
-/** Whether this address signed; `signer` is null for a signature of nobody. */
+/** True if this address signed; `signer` is null if the signature is invalid. */
 export const isSigner = (signer: Address | null, address: Address): boolean =>
   signer !== null && isAddressEqual(signer, address);

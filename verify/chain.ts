@@ -32,7 +32,7 @@ export function firstLine(error: unknown): string {
   return (text.split("\n")[0] ?? text).slice(0, 300);
 }
 
-/** What `eth_getLogs` filters by: one value, any of several, or null for everything, a topic position each. */
+/** The filter of `eth_getLogs`: for each topic position one value, any of several, or null for everything. */
 export type LogFilter = { address: Address | readonly Address[]; topics?: readonly (Hex | readonly Hex[] | null)[] };
 
 /** A log as `eth_getLogs` returns it. */
@@ -127,7 +127,7 @@ export function chainIdOf(client: Client, rpcUrl: string): Promise<number> {
   });
 }
 
-/** What is said of an address whose contract did not answer. */
+/** The error for an address whose contract did not answer. */
 export const noEscrow = (escrow: Address, error: unknown): VerifyError =>
   new VerifyError(`the contract at ${escrow} does not answer like an InferenceEscrow: ${firstLine(error)}`);
 
@@ -225,7 +225,7 @@ async function openChain({ rpcUrl, escrow, chainId: expected = null, startBlock 
     return { digest, credits };
   };
 
-  /** What the escrow owes and holds at a block. */
+  /** The escrow's liabilities and holdings at a block. */
   const ledgerAt = async (blockNumber: bigint): Promise<Ledger> => {
     const [[credits, claimableUnits], tokenUnits] = await Promise.all([
       read("liabilities", [], blockNumber),
@@ -243,7 +243,7 @@ async function openChain({ rpcUrl, escrow, chainId: expected = null, startBlock 
   return { logs, ...facts, ...reads };
 }
 
-/** What the escrow says of itself and of the other contracts. */
+/** The escrow's own terms, and the other contracts that it names. */
 async function readContracts(client: Client, escrow: Address) {
   const read = readerOf(client, { address: escrow, abi: inferenceEscrowAbi });
   try {

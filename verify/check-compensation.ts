@@ -1,4 +1,4 @@
-/** What disputes and equivocations cost worker, operator and treasury: who pays when, how much, and within which bounds. */
+/** Checks the costs of disputes and equivocations for worker, operator and treasury: who pays when, how much, and within which bounds. */
 import type { Address } from "viem";
 import { Ruling } from "../protocol/job-status.ts";
 import { toUnits, UNITS_PER_CREDIT, usdgText } from "../protocol/money.ts";
@@ -12,9 +12,9 @@ import { type DisputeStory, isConceded, type Job, type JobStory } from "./story.
 
 type Resolved = EscrowEvent<"DisputeResolved">;
 type Compensated = EscrowEvent<"Compensated">;
-/** What the treasury must pay for the job, and what it has paid so far, token units. */
+/** The token units that the treasury must pay for the job, and those that it has paid so far. */
 type Debt = { granted: bigint; paid: bigint; toWorker: boolean };
-/** What the end of a dispute costs: credits of the operator's reserve, and what the treasury's grant must come to. */
+/** The cost of a dispute's end: credits of the operator's reserve, and the token units that the treasury's grant must come to. */
 type Cost = { operator: number; treasury: bigint; toWorker: boolean };
 
 /** Base units of SVC in one unit of stake. */
@@ -64,7 +64,9 @@ export function checkSlash(checks: Checks, job: Job): void {
   checks.note("slash.amount", wrong, good);
 }
 
-/** Where the operator's part of a job's fee went after the settlement: a dispute holds it, a rejection gives it back, else the treasury has it. */
+/**
+ * Checks the operator's part of a job's fee after the settlement: a dispute holds it, a rejection gives it back, else the treasury has it.
+ */
 export function checkEarnings(checks: Checks, job: Job): void {
   const { story, terms, addresses, timeOf } = job;
   const { settled, word, locked } = story;
@@ -162,7 +164,7 @@ const isSame = (a: Place, b: Place) => a.block === b.block && a.logIndex === b.l
 const operatorBond = ({ story, disputeBond }: Job, { opened, fromProven }: DisputeStory): number =>
   opened.args.byOperator && fromProven ? Math.min(disputedCredits(story, true), disputeBond) : 0;
 
-/** Who pays what when a dispute ends (the table in DisputeLogic.sol). */
+/** The payments that the end of a dispute demands (the table in DisputeLogic.sol). */
 function costOf(job: Job, dispute: DisputeStory, before: { granted: bigint; bondBack: number }): Cost {
   const { story, terms } = job;
   const { resolved, fromProven } = dispute;
@@ -235,7 +237,7 @@ function checkBondPayout(checks: Checks, job: Job, { opened, joined, resolved, f
   );
 }
 
-/** What the operator's reserve paid, to the wallet as credits or to the worker as tokens. */
+/** Checks the payment of the operator's reserve, to the wallet as credits or to the worker as tokens. */
 function checkOperatorCharge(checks: Checks, job: Job, resolved: Resolved, cost: Cost): void {
   const { story, terms, addresses } = job;
   const { wallet } = story.locked.args;
@@ -262,7 +264,7 @@ function checkOperatorCharge(checks: Checks, job: Job, resolved: Resolved, cost:
   checks.note("operator.charge", wrong, `the operator's reserve paid ${cost.operator} credits to the ${to}`);
 }
 
-/** What the treasury owes in all after `cause`; a later cause only adds what an earlier one did not grant. */
+/** Checks the treasury's whole debt after `cause`; a later cause only adds what an earlier one did not grant. */
 function checkGrant(
   checks: Checks,
   { story }: Job,

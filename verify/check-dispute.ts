@@ -30,7 +30,7 @@ export async function checkDispute(checks: Checks, job: Job): Promise<void> {
   checkCompensations(checks, job);
 }
 
-/** Whether the worker had been convicted without a vote when this happened. */
+/** True if the worker had been convicted without a vote before the dispute was opened. */
 const isConvicted = ({ story: { equivocated } }: Job, { opened }: DisputeStory): boolean =>
   equivocated !== null && isBefore(equivocated, opened);
 
@@ -107,7 +107,7 @@ function checkOpening(checks: Checks, job: Job, dispute: DisputeStory): void {
   );
 }
 
-/** What the operator says it sent to the client: its own signature makes it evidence. */
+/** Checks the operator's statement of what it sent to the client: its own signature makes it evidence. */
 async function checkDelivery(checks: Checks, job: Job, { opened }: DisputeStory): Promise<void> {
   const stated = opened.args.byOperator ? await deliveryIn(job, opened.tx) : null;
   if (stated === null) return;
@@ -180,7 +180,7 @@ function checkVotes(checks: Checks, job: Job, dispute: DisputeStory): void {
   }
 }
 
-/** What a transaction asked the panel for; null when another contract sent it. */
+/** The vote that a transaction asked the panel for; null if another contract sent it. */
 function voteIn({ transactions, addresses, jobId }: Job, tx: `0x${string}`) {
   const transaction = transactions.get(tx);
   if (!transaction?.to || !isAddressEqual(transaction.to, addresses.panel)) return null;

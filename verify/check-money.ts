@@ -1,4 +1,4 @@
-/** What a job cost and where the money went. One set of rules for the audit of a job and of a range. */
+/** Checks the cost of a job and where the money went. One set of rules for the audit of a job and of a range. */
 
 import type { Address, Hex } from "viem";
 import { usdgText } from "../protocol/money.ts";

@@ -1,4 +1,4 @@
-/** What the worker signed, when, and that it held the job; of a settled job or of one that is only proven. */
+/** Checks what the worker signed, when, and that it held the job; of a settled job or of one that is only proven. */
 
 import { type Address, type Hex, isAddressEqual, sha256 } from "viem";
 import { answerHash } from "../protocol/answer-hash.ts";
@@ -46,7 +46,7 @@ export async function checkProof(checks: Checks, job: Job): Promise<void> {
 }
 
 const HASH_OF_NOTHING = answerHash("");
-/** Whether a proof is of an answer without any text. */
+/** True if a proof is of an answer without any text. */
 export const isEmptyAnswer = (proofHash: Hex | undefined): boolean => proofHash === HASH_OF_NOTHING;
 
 /** Settled by `finalize`: the event has the digest on record where the worker's signature would stand. */

@@ -1,11 +1,11 @@
-/** What an audit finds. */
+/** The findings of an audit. */
 
 /** One statement about a job or a range, and whether it holds. */
 export type Check = {
   /** Stable name for machines, e.g. `settlement.charge`. */
   id: string;
   holds: boolean;
-  /** What was found, in plain words. */
+  /** The finding, in plain words. */
   says: string;
 };
 

@@ -77,7 +77,7 @@ export function readOptions(argv: string[], env: NodeJS.ProcessEnv): VerifyOptio
   };
 }
 
-/** What was found: whether all of it holds, for machines, and for a person. */
+/** The result of an audit: whether all of it holds, the findings for machines, and those for a person. */
 type VerifyResult = { holds: boolean; json: Record<string, unknown>; text: string };
 
 /** Looks at what was asked for. Throws a VerifyError when that is not possible. */

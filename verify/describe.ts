@@ -7,7 +7,7 @@ import { decodeAccountWord, decodeJobWord, decodeUsageWord } from "../protocol/w
 import { type AnyEvent, type ContractName, EVENT_ABIS } from "./events.ts";
 import { rulingOf } from "./story.ts";
 
-/** How a value is to be read. */
+/** The unit in which a value is read. */
 export type Unit =
   | "credits"
   | "stablecoin units" // 0.000001 of a 6-decimal stablecoin

@@ -33,7 +33,7 @@ export const EVENT_ABIS = {
 
 type Abis = typeof EVENT_ABIS;
 export type ContractName = keyof Abis;
-/** Where the contracts of one deployment are. A treasury that was replaced is still known by its old events. */
+/** The addresses of the contracts of one deployment. A treasury that was replaced is still known by its old events. */
 export type AuditAddresses = Record<Exclude<ContractName, "treasury">, Address> & { treasury: readonly Address[] };
 
 /** A log as a node returns it, with its place. */
@@ -96,10 +96,10 @@ export function decodeLogs(logs: readonly ChainLog[], addresses: AuditAddresses)
   return inChainOrder(logs.flatMap((log) => decodeLog(log, addresses) ?? []));
 }
 
-/** Whether two addresses are the same. viem's isAddressEqual checks the checksums of both, which takes a hundred times as long. */
+/** True if two addresses are the same. viem's isAddressEqual checks the checksums of both, which takes a hundred times as long. */
 export const sameAddress = (a: Address, b: Address): boolean => a.toLowerCase() === b.toLowerCase();
 
-/** Where an event stands. */
+/** The position of an event on the chain. */
 export type Place = Pick<AnyEvent, "block" | "logIndex">;
 
 /** Sorted by place, without repetitions (overlapping queries return the same log twice). */
@@ -128,7 +128,7 @@ export function eventsOf<C extends ContractName, N extends ContractEventName<Abi
   return events.filter((event) => isEvent(event, contract, ...names)) as unknown as AuditEvent<C, N>[];
 }
 
-/** Whether `a` stands before `b` on the chain. */
+/** True if `a` stands before `b` on the chain. */
 export function isBefore(a: Place, b: Place): boolean {
   return a.block < b.block || (a.block === b.block && a.logIndex < b.logIndex);
 }

@@ -1,4 +1,4 @@
-/** What an audit of a job, or of a range of blocks, looks at. `Reader` gathers it from a node; any other reader of the chain can. */
+/** The evidence for an audit of a job, or of a range of blocks. `Reader` gathers it from a node; any other reader of the chain can. */
 import type { Address, ContractFunctionReturnType, Hex } from "viem";
 import type { inferenceEscrowAbi } from "../protocol/generated/abi.ts";
 import type { AccountWord } from "../protocol/words.ts";
@@ -63,10 +63,10 @@ export type JobEvidence = {
   text: Uint8Array | null;
 };
 
-/** What the escrow owes and holds at a block. `claimableUnits`: deferred payouts, and earnings of operators. */
+/** The escrow's liabilities and holdings at a block. `claimableUnits`: deferred payouts, and earnings of operators. */
 export type Ledger = { credits: bigint; claimableUnits: bigint; tokenUnits: bigint };
 
-/** What an audit of a range looks at, of some of its blocks. */
+/** The evidence for the audit of a range, of some of its blocks. */
 export type BlocksEvidence = {
   from: bigint;
   to: bigint;

@@ -2,7 +2,7 @@
 import { type Address, type Hex, isAddressEqual } from "viem";
 import { type AnyEvent, type AuditAddresses, eventsOf, isEvent } from "./events.ts";
 
-/** Where money is. `free` and `escrow` are the two parts of a wallet's balance in the ledger; `address` is a token holder. */
+/** A place where money can be. `free` and `escrow` are the two parts of a wallet's balance in the ledger; `address` is a token holder. */
 export type Place =
   | { kind: "free"; wallet: Address }
   | { kind: "escrow"; wallet: Address; jobId: Hex | null }

@@ -19,7 +19,7 @@ const CAUSES = [
   "Withdrawn",
   "PayoutClaimed",
 ] as const;
-/** Whether the event starts payouts of its own; the payouts of an earlier event end there. */
+/** True if the event starts payouts of its own: the payouts of an earlier event end there. */
 const startsPayouts = (event: AnyEvent) =>
   isEvent(event, "escrow", ...CAUSES) ||
   // A withdrawal from a reserve; changes for a job's sake stand between a dispute's end and what it pays.
@@ -56,7 +56,7 @@ export function payoutsAfter(cause: AnyEvent, logs: readonly AnyEvent[], escrow:
 /** Settlements whose fees are one payout to the treasury: those of a batch, or one alone. */
 export type FeePayout = {
   settled: EscrowEvent<"JobSettled">[];
-  /** What the treasury must have got for them. */
+  /** The units that the treasury must have got for these settlements. */
   units: bigint;
   /** Null: no such payout is there. */
   payout: Payout | null;

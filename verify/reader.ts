@@ -153,7 +153,7 @@ export class EvidenceReader {
     };
   }
 
-  /** What an audit of a range needs of its next blocks, up to `to`. */
+  /** Reads the evidence for the next blocks of a range, up to `to`. */
   async blocks(progress: RangeProgress, to: bigint): Promise<BlocksEvidence> {
     const { chain, addresses, configuration } = this;
     const { escrow, stablecoin } = addresses;
@@ -190,7 +190,7 @@ export class EvidenceReader {
     );
   }
 
-  /** What the escrow owes and holds at a block; nothing before it existed. */
+  /** The escrow's liabilities and holdings at a block; zero before it existed. */
   async ledgerAt(blockNumber: bigint): Promise<Ledger> {
     if (blockNumber < this.birth) return { credits: 0n, claimableUnits: 0n, tokenUnits: 0n };
     return await this.#atBlock(blockNumber, () => this.chain.ledgerAt(blockNumber));
@@ -330,7 +330,7 @@ export class EvidenceReader {
   }
 }
 
-/** Whether nothing can follow: the job is over and the treasury owes nothing for it. */
+/** True if nothing can follow: the job is over and the treasury owes nothing for it. */
 function isFinished(jobId: Hex, events: readonly AnyEvent[]): boolean {
   const story = jobStory(jobId, events);
   return story !== null && !isOpen(story.status) && (story.compensated.at(-1)?.args.owed ?? 0n) === 0n;

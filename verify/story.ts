@@ -65,7 +65,7 @@ function disputesOf(events: readonly AnyEvent[], settled: EscrowEvent<"JobSettle
   });
 }
 
-/** Whether the wallet has said that it received what the worker signed. The contract compares the first seven bytes. */
+/** True if the wallet has said that it received the text that the worker signed. The contract compares the first seven bytes. */
 export const isConceded = (
   opened: EscrowEvent<"JobDisputed">,
   joined: EscrowEvent<"DisputeJoined"> | null | undefined,
@@ -107,7 +107,7 @@ export const statusName = (status: number): string => jobState(status) ?? "unkno
 export const rulingOf = (ruling: number): string =>
   Object.entries(Ruling).find(([, number]) => number === ruling)?.[0] ?? `ruling ${ruling}`;
 
-/** Whether the job can still change: what holds now may be followed by more. */
+/** True if the job can still change: what holds now may be followed by more. */
 export const isOpen = (status: number): boolean =>
   ([Locked, Acknowledged, Proven, Disputed] as number[]).includes(status);
 

@@ -101,7 +101,7 @@ export class Terms {
     return signer !== null && signer.operator === operator && signer.removed === null;
   }
 
-  /** Whether an operator may lock no job. */
+  /** True if an operator may lock no job. */
   isStopped(operator: number, place: Place): boolean {
     const own = eventsOf(this.#events, "escrow", "OperatorStopped").filter(({ args }) => args.operator === operator);
     return lastBefore(own, place)?.args.stopped ?? false;
@@ -113,7 +113,7 @@ export class Terms {
     return args !== undefined && (args.byGuardian || args.byGovernance);
   }
 
-  /** What the treasury can be charged on a UTC day, token units. */
+  /** The most that the treasury can be charged on a UTC day, token units. */
   compensationCap(place: Place): bigint {
     return toUnits(lastBefore(eventsOf(this.#events, "escrow", "CompensationCapSet"), place)?.args.credits ?? 0);
   }

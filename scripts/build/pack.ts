@@ -90,7 +90,7 @@ function neededNode({ dependencies = {} }: Manifest): number {
   const oldest = Object.keys(dependencies).map((name) => {
     const { engines } = readManifest(join("node_modules", name)) as Partial<Manifest>;
     const majors = [...(engines?.node ?? "").matchAll(/(?:>=|\^)\s*(\d+)(?:\.(\d+))?/g)];
-    // Of 22.19 the next major version is the first that has it all.
+    // If a range begins within a major version, such as 22.19, the next major version is the first that is whole.
     return Math.min(...majors.map(([, major, minor]) => Number(major) + (Number(minor ?? 0) > 0 ? 1 : 0)));
   });
   return Math.max(0, ...oldest.filter(Number.isFinite));

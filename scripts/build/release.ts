@@ -1,4 +1,4 @@
-/** How the release is compiled, and the files that it consists of. */
+/** Compiles the release, and lists the files that it consists of. */
 import { readFileSync } from "node:fs";
 import { basename } from "node:path";
 import type { HardhatRuntimeEnvironment } from "hardhat/types/hre";
@@ -71,7 +71,7 @@ function releaseRoots(roots: readonly string[]): string[] {
   return roots.filter((root) => names.has(basename(root)));
 }
 
-/** Whether the artifacts are those of one job of the present sources. */
+/** True if all artifacts are from one compilation of the present sources. */
 async function isCompiled(solidity: SolidityBuildSystem, release: string[], options?: BuildOptions): Promise<boolean> {
   const [whole, left] = await Promise.all(
     [true, false].map((force) => solidity.getCompilationJobs(release, { ...options, force, quiet: true })),

@@ -30,7 +30,7 @@ const DEV_ARBITERS: readonly Address[] = [
   "0xa0Ee7A142d267C1f36714E4a8F75612F20a79720", // tenth
 ];
 
-/** What the person who runs the script can correct; shown without a stack trace. */
+/** An error that the person who runs the script can correct; shown without a stack trace. */
 export class ConfigError extends Error {
   override name = "ConfigError";
 }
@@ -38,7 +38,7 @@ export class ConfigError extends Error {
 export type DeployConfig = { deployerKey: Hex; settings: ProtocolSettings };
 export type Env = Record<string, string | undefined>;
 
-/** Where to deploy; needed before the chain id is known. */
+/** The node to deploy with, and the file to write; needed before the chain id is known. */
 export function readTarget(env: Env) {
   const rpcUrl = required(env, "RPC_URL");
   const fault = nodeUrlFault(rpcUrl, "RPC_URL");
@@ -46,7 +46,7 @@ export function readTarget(env: Env) {
   return { rpcUrl, deploymentFile: required(env, "DEPLOYMENT_FILE") };
 }
 
-/** What to deploy on `chainId`. */
+/** The settings of a deployment on `chainId`. */
 export function readConfig(env: Env, chainId: number): DeployConfig {
   const dev = chainId === DEV_CHAIN_ID;
   const deployerKey = dev ? (env["DEPLOYER_PRIVATE_KEY"] ?? DEPLOYER_KEY) : required(env, "DEPLOYER_PRIVATE_KEY");

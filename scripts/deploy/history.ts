@@ -69,7 +69,7 @@ type HistoryEvent = {
   transaction: Hex;
 };
 
-/** What was read of a deployment's past. */
+/** The past of a deployment, as it was read from the chain. */
 export type History = {
   contracts: Contracts;
   /** All events but those of every day, in the order of the chain. */
@@ -160,7 +160,7 @@ function wrongArguments(history: History, wanted: ReadonlyMap<Stateful, readonly
 
 // -------------------------------------------------------------------------------------------------------------- events
 
-/** What the deployment of `settings` sends: the constructors' arguments and, as calldata, each call. */
+/** The transactions that the deployment of `settings` sends: the constructors' arguments and, as calldata, each call. */
 async function plan(at: Contracts, settings: ProtocolSettings) {
   // Ignition takes long to load.
   const [{ protocolModule }, ignition] = await Promise.all([
@@ -197,7 +197,7 @@ export async function unexplained(
   settings: ProtocolSettings,
 ): Promise<string[]> {
   const { constructors, calls } = await plan(history.contracts, settings);
-  // What a constructor does follows from its code and its arguments.
+  // The events of a constructor follow from its code and its arguments.
   const explained = new Set<Hex>();
   for (const name of STATEFUL)
     if (constructorData(history, name) !== null) explained.add(history.first.get(name)?.hash as Hex);
@@ -249,7 +249,9 @@ const NAMED_SHARE_BPS = 100n;
 
 export type Holder = { account: Address; what: "of all SVC" | "of all votes"; bps: bigint };
 
-/** Who holds, or votes with, more than the named share of all SVC. SVC that nobody delegated votes as soon as its holder wants. */
+/**
+ * The accounts that hold, or vote with, more than the named share of all SVC. SVC that nobody delegated votes as soon as its holder wants.
+ */
 export function namedHolders({ shares }: History): Holder[] {
   const balances = new Map<Address, bigint>();
   const votes = new Map<Address, bigint>();

@@ -49,9 +49,9 @@ export type ProtocolSettings = {
   compensationCap: number;
   /** Millionths of an SVC. */
   minimumStake: bigint;
-  /** What a slash takes, millionths of an SVC; at most the minimum stake, worth more than any job. */
+  /** The stake that a slash takes, millionths of an SVC; at most the minimum stake, worth more than any job. */
   slashAmount: bigint;
-  /** What 1,000 SVC are worth, credits: gateways bound what is open at a worker by the worth of its slashes. */
+  /** The worth of 1,000 SVC, credits: gateways bound what is open at a worker by the worth of its slashes. */
   creditsPer1kSvc: number;
   /** First arbiters of disputes. */
   arbiters: readonly Address[];
@@ -61,7 +61,7 @@ export type ProtocolSettings = {
   durations: Durations;
 };
 
-/** How SVC holders decide; a vote can change all of it. */
+/** The rules by which SVC holders decide; a vote can change all of them. */
 export type Governance = {
   /** Seconds between a proposal and its vote. */
   votingDelay: number;

@@ -28,7 +28,7 @@ export type ChainMark = Pick<Deployment, "chainId" | "startBlock" | "startBlockH
 
 type Made = Pick<Deployment, "contracts" | "startBlock">;
 
-/** How the node's chain differs from the marked one; null if it is the same. */
+/** The difference between the node's chain and the marked one; null if it is the same. */
 export async function otherChain(client: PublicClient, mark: ChainMark): Promise<string | null> {
   if (mark.chainId !== (await client.getChainId())) return `it was of chain id ${mark.chainId}`;
   const block = await client.request({ method: "eth_getBlockByNumber", params: [numberToHex(mark.startBlock), false] });
@@ -172,7 +172,7 @@ const ROLES = {
 };
 const OWNED = ["escrow", "catalog", "registry", "treasury", "panel"] as const;
 
-/** What differs from the rights that `settings` ask for; empty when all is as it must be. */
+/** The differences from the rights that `settings` ask for; empty if there are none. */
 export async function wrongRights(client: PublicClient, made: Made, settings: ProtocolSettings): Promise<string[]> {
   const protocol = protocolAt(client, made.contracts);
   const found = await rightsOnChain(client, protocol, BigInt(made.startBlock));
@@ -243,7 +243,7 @@ function rightsWanted(protocol: Protocol, settings: ProtocolSettings): Grant[] {
   ];
 }
 
-/** What the deployer still has, unless it was asked for by name. */
+/** The rights that the deployer still has, except those that were asked for by name. */
 async function rightsOfDeployer(
   { serviceToken }: Protocol,
   found: Grant[],

@@ -20,7 +20,7 @@ export const RELEASED = [
 ] as const;
 export type ReleasedName = (typeof RELEASED)[number];
 
-/** Where the compiler puts the state of a contract. */
+/** The compiler's layout of a contract's state. */
 export type StorageLayout = {
   storage: StorageField[];
   types: Record<string, { label: string; members?: StorageField[] }>;
@@ -41,7 +41,7 @@ export type ReleasedContract = Pick<
 > & {
   compiler: string;
   storageLayout: StorageLayout;
-  /** Where the runtime bytecode has zeros that the constructor fills, in bytes. */
+  /** The byte ranges of the runtime bytecode that are zero until the constructor fills them. */
   immutables: { start: number; length: number }[];
 };
 

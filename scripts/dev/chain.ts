@@ -18,7 +18,7 @@ import { outsideFolder, query } from "./postgres.ts";
  */
 export const GENESIS_TIME = 1_700_000_000;
 
-/** Where the chain is kept. `mark` is there from the start of the node until it has ended in order. */
+/** The files in which the chain is kept. `mark` exists from the start of the node until it has ended in order. */
 export function chainFiles(dataDir: string): { folder: string; state: string; cache: string; mark: string } {
   const folder = join(dataDir, "chain");
   mkdirSync(folder, { recursive: true });
@@ -111,7 +111,7 @@ export function anvilBinary(): { file: string; version: string } {
   return { file, version };
 }
 
-/** Whether the chain was killed. A stop in order writes a whole dump; after a kill the newest dump has to be looked at. */
+/** True if the chain was killed. A stop in order writes a whole dump; after a kill the newest dump has to be looked at. */
 export const wasKilled = (dataDir: string): boolean => existsSync(chainFiles(dataDir).mark);
 
 /** Why a dump cannot be used; null if it can. anvil goes on mining while it writes one, so a dump can also hold effects of blocks it lacks. */
@@ -199,7 +199,7 @@ export function readDeployment(file: string): Deployment | null {
   return existsSync(file) ? parseDeployment(readFileSync(file, "utf8"), file) : null;
 }
 
-/** Whether the chain is the deployment's, with these contracts on it: a new chain gives the same contracts the same addresses. */
+/** True if the chain is the deployment's and has these contracts: a new chain gives the same contracts the same addresses. */
 export async function isDeployed(rpcUrl: string, deployment: Deployment): Promise<boolean> {
   const client = createPublicClient({ transport: nodeTransport(rpcUrl) });
   if ((await otherChain(client, deployment)) !== null) return false;

@@ -1,4 +1,4 @@
-/** What makes a running stack usable: keys, registered workers, a funded account with an API key, and `stack.json`. */
+/** Makes a running stack usable: keys, registered workers, a funded account with an API key, and `stack.json`. */
 import { randomBytes } from "node:crypto";
 import { rmSync } from "node:fs";
 import { join } from "node:path";

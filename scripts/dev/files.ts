@@ -14,7 +14,7 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** What a stack writes in its first minutes: a database, logs, the chain's state. */
+/** The bytes that a stack writes in its first minutes: a database, logs, the chain's state. */
 const NEEDED_BYTES = 500_000_000;
 
 /** Makes the data folder, and makes sure that a stack can write into it. Throws a StackError that says why it cannot. */

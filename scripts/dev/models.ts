@@ -20,7 +20,7 @@ import { LAUNCH_MODELS } from "../deploy/launch-models.ts";
 import { messageOf, StackError } from "./files.ts";
 import type { WorkerOptions } from "./services.ts";
 
-/** What `npm start` was told: a server's base URL, and which of its models, as `catalog-id=name,…`. */
+/** The model options of `npm start`: a server's base URL, and which of its models, as `catalog-id=name,…`. */
 export type ModelOptions = { backend?: string | undefined; models?: string | undefined };
 
 /** A server with those of its models that the stack offers: catalog id → name at the server. */
@@ -63,7 +63,7 @@ function chosen({ url, models }: ModelServer, list: string): Map<string, string>
   throw new StackError(`--models: the server at ${url} has no "${missing.join('", "')}"; it has ${served}.`);
 }
 
-/** What the start says of them, a line each. */
+/** The lines that the start prints about the served models. */
 export function inWords(served: readonly Served[], env: NodeJS.ProcessEnv): string[] {
   if (served.length > 0) return served.map(({ server, names }) => servesInWords(server, names));
   return mayLook(env)
@@ -85,7 +85,7 @@ export function poolOf(generators: readonly WorkerOptions[], served: readonly Se
   return [...(left.length === 0 ? [] : generators.map((one) => ({ ...one, models: left }))), ...workers];
 }
 
-/** How the catalog lists the served models that the launch catalog lacks. */
+/** The catalog entries of served models that the launch catalog lacks. */
 export function listingsOf(served: readonly Served[]): Listing[] {
   return served.flatMap(({ server, names }) =>
     [...names].flatMap(([id, name]) => {

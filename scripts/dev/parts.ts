@@ -19,7 +19,7 @@ export type PartSpec = {
   /** An end during the start that passes on its own, by what the log then says: the start is tried again for a minute. */
   passing?: RegExp;
   stop: StopRule;
-  /** What a person can do when this part dies. */
+  /** Advice for the person whose part dies. */
   hint: string;
 };
 
@@ -29,7 +29,7 @@ export type TaskSpec = Omit<PartSpec, "ready" | "passing" | "stop">;
 type Part = {
   spec: PartSpec | TaskSpec;
   pid: number;
-  /** How it ended, as the end of a sentence that begins with its name; undefined while it runs. */
+  /** The end of the part, as the end of a sentence that begins with its name; undefined while it runs. */
   end: string | undefined;
   ended: Promise<string>;
   watched: boolean;
@@ -38,7 +38,7 @@ type Part = {
 const READY_MS = 120_000;
 const PASSING_MS = 60_000;
 
-/** Who stops before whom. */
+/** The order in which parts stop: lower ranks first. */
 export const RANK = { task: 0, api: 1, worker: 2, indexer: 3, postgres: 4, chain: 5 } as const;
 
 export const AGAIN =
@@ -57,7 +57,7 @@ export class Parts {
   readonly dataDir: string;
   /** Aborted when the start is given up, or the stack stops. */
   readonly abort: AbortSignal;
-  /** Who ends the parts, also when this process is killed. */
+  /** The process that ends the parts, even when this process is killed. */
   readonly warden: Identity;
   readonly #wardenProcess: ChildProcess;
   readonly #onDeath: (error: StackError, part: string) => void;

@@ -56,18 +56,18 @@ type Call = { id: number; method: string; params?: unknown[] };
 type Answer = { result: unknown } | { error: { code: number; message: string; data?: unknown } };
 type Block = { number: Hex; timestamp: Hex };
 type Simulated = { status: Hex; gasUsed: Hex; returnData: Hex; logs: { address: Hex; topics: Hex[]; data: Hex }[] };
-/** What `eth_simulateV1` takes of a transaction. */
+/** The fields of a transaction that `eth_simulateV1` takes. */
 type SimulatedCall = { from: Hex; to: Hex; input: Hex; gas: Hex };
 type Receipt = { blockNumber: Hex; status: Hex; [field: string]: unknown };
 
 /** A transaction that no block has. `vanishesIn`: ticks until its promise is broken; null for one whose promise is kept. */
 type Open = { hash: Hex; nonce: number; call: SimulatedCall; promise: Receipt | null; vanishesIn: number | null };
 
-/** What goes wrong, until it is taken away. */
+/** The faults that the sequencer makes until they are taken away. */
 type Faults = {
   /** Every so many-th transaction vanishes after its promise. */
   breakEvery?: number;
-  /** What is sent is answered with a hash, and nothing is done with it. */
+  /** A sent transaction is answered with its hash, and nothing is done with it. */
   losesAll?: boolean;
 };
 

@@ -10,7 +10,7 @@ import { AGAIN, answersOk, type PartSpec, type Parts, RANK, type TaskSpec } from
 import type { Ports } from "./ports.ts";
 import { GATEWAY } from "./wallets.ts";
 
-/** What a stack consists of. Later ones need the earlier ones. */
+/** The parts of a stack. Later ones need the earlier ones. */
 export const PARTS = ["chain", "database", "contracts", "indexer", "workers", "api", "demo"] as const;
 export type PartName = (typeof PARTS)[number];
 
@@ -31,7 +31,7 @@ export type StackOptions = {
   databaseUrl?: string;
   /** More environment for single parts. */
   env: Partial<Record<"contracts" | "indexer" | "workers" | "api", Record<string, string>>>;
-  /** What every part's environment begins with. */
+  /** The environment that every part gets, before its own. */
   baseEnv: NodeJS.ProcessEnv;
   /** Seconds that the start waits for all workers to answer the gateway; 20 without it. */
   routingSeconds?: number;
@@ -51,7 +51,7 @@ export type Secrets = {
   demoApiKey?: string;
 };
 
-/** What every part needs to know about the stack it belongs to. */
+/** The values that every part needs about its stack. */
 export type Context = {
   options: StackOptions;
   parts: Parts;

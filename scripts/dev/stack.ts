@@ -301,10 +301,10 @@ const urlsOf = (ports: Ports): Context["urls"] => ({
   indexer: `http://127.0.0.1:${ports.indexer}`,
 });
 
-/** What a finished step's line says, and what the step gives to others. */
+/** The words that a finished step prints, and the value that it gives to later steps. */
 type Done<T> = readonly [says: string, value: T];
 
-/** Where progress goes: one line a step, with the time it took, and a sign of life when no step ends for a while. */
+/** Prints the progress: one line a step, with the time it took, and a sign of life when no step ends for a while. */
 class Progress {
   readonly #write: (line: string) => void;
   readonly #running = new Set<string>();

@@ -20,7 +20,7 @@ export type StopRule = {
   mark?: string;
 };
 
-/** What the starter says: a part runs, a part has ended, folders are to go if the starter dies, or the end is wanted. */
+/** A message of the starter: a part runs, a part has ended, folders must be deleted if the starter dies, or everything is to stop. */
 export type Word =
   | { runs: string; pid: number; stop: StopRule }
   | { ended: string }

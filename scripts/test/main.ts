@@ -29,7 +29,7 @@ const OTHERS: readonly (readonly Program[])[] = [
 ];
 
 const asked = process.argv.slice(2);
-/** What is not among the others is a folder. */
+/** An argument that names no other program is a folder of tests. */
 const folders = asked.filter((name) => !OTHERS.flat().some((other) => other.name === name));
 
 const reports = mkdtempSync(join(tmpdir(), "test-reports-"));

@@ -1,4 +1,6 @@
-/** What a test program has found, as a file that `npm test` reads: every program writes one into the folder that TEST_REPORTS names. */
+/**
+ * Writes the result of a test program to a file that `npm test` reads: every program writes one into the folder that TEST_REPORTS names.
+ */
 import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 

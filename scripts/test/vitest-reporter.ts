@@ -17,7 +17,7 @@ export default class SumReporter implements Reporter {
     const left = (this.#filesLeft.get(project) ?? 0) - 1;
     this.#filesLeft.set(project, left);
     const { shared } = project.getProvidedContext();
-    // What fails here is stopped at the end of the run.
+    // If this request fails, the end of the run stops what is shared.
     if (left === 0) void fetch(shared, { method: "DELETE" }).catch(() => {});
   }
 

@@ -20,7 +20,7 @@ const tell = (text: string): void => {
   status.textContent = text;
 };
 
-/** What was found of one job, wallet or range. */
+/** The findings about one job, wallet or range. */
 type Found = { title: string; holds: boolean; checks: readonly Check[] };
 
 /** Looks at what the form names. */
@@ -75,7 +75,7 @@ function element<N extends keyof HTMLElementTagNameMap>(name: N, text = "", clas
 
 function table(checks: readonly Check[]): HTMLTableElement {
   const made = element("table");
-  // What does not hold is shown first.
+  // Checks that do not hold are shown first.
   for (const { id, holds, says } of checks.toSorted((a, b) => Number(a.holds) - Number(b.holds))) {
     const row = made.insertRow();
     row.append(element("td", holds ? "holds" : "FAILS", holds ? "" : "fails"), element("td", id), element("td", says));
