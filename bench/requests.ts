@@ -62,8 +62,8 @@ async function inTurns(targets: readonly Target[], plan: Extract<Plan, { request
 const AFTER_BLOCK_REQUESTS = 80;
 
 /**
- * What a request takes beyond the wait for the next block, one client: the first byte's time minus that of the first block that the
- * node announced after the request was sent. Requests come at any moment of the interval.
+ * Measures the time of a request beyond the wait for the next block, with one client: the first byte's time minus that of the first block
+ * that the node announced after the request was sent. Requests come at any moment of the interval.
  */
 export async function nextBlock(system: System, blockSeconds: number): Promise<Section> {
   const heads = await watchHeads(system.stack.info.rpc_url.replace(/^http/, "ws"));

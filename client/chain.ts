@@ -245,8 +245,9 @@ export class ChainView {
   }
 
   /**
-   * What `read` makes of each job's events, of all names or of some; an error where the node did not tell them. Jobs share a question if they
-   * begin near each other: one that is older than the node's bound must not take the others with it.
+   * Asks for the events of each job, of all names or of some, and passes them to `read`. A job's result is an error if the node did not
+   * tell them. Jobs share a question if they begin near each other: one that is older than the node's bound must not take the others with
+   * it.
    */
   async #ask<J extends { jobId: Hex; from: bigint }, T>(
     jobs: readonly J[],

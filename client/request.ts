@@ -11,8 +11,8 @@ import type { ChainView } from "./chain.ts";
 export type Signing = { account: Pick<SigningAccount, "address" | "sign">; wallet: Address; maxCredits: number };
 
 /**
- * What a request asks for. `again`: the program names it (Idempotency-Key), so its answer can be an earlier one's. `from`: no event of its job
- * is before this block, unless it is an earlier one's.
+ * The fields of a request that the client checks its answer against. `again`: the program names it (Idempotency-Key), so its answer can be
+ * an earlier one's. `from`: no event of its job is before this block, unless the job is an earlier request's.
  */
 export type ClientRequest = {
   model: string;

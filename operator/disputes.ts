@@ -1,6 +1,6 @@
 /**
- * What arbiters do. An operator opens a dispute for any hash that a client names, so most can be noise. The gateway's signed statement of what it
- * sent (protocol/delivery.ts) refutes those that rest on a client's word alone. All others are for a person to read.
+ * The arbiters' commands. An operator opens a dispute for any hash that a client names, so most can be noise. The gateway's signed
+ * statement of what it sent (protocol/delivery.ts) refutes those that rest on a client's word alone. All others are for a person to read.
  */
 import { Argument } from "@commander-js/extra-typings";
 import { type Address, type Hex, isAddressEqual, parseEventLogs } from "viem";

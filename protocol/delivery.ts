@@ -1,6 +1,7 @@
 /**
- * What a gateway says it sent to a job's client: evidence that arbiters read. It is signed, and stands behind the arguments of the operator's
- * `openDispute`. The contract ignores it there, and everybody finds it in the transaction: hash, `complete`, `r`, `vs`, a word each.
+ * A gateway's statement of what it sent to a job's client: evidence that arbiters read. It is signed, and stands behind the arguments of
+ * the operator's `openDispute`. The contract ignores it there, and everybody finds it in the transaction: hash, `complete`, `r`, `vs`, a
+ * word each.
  */
 import { concat, type Hex, numberToHex, size, slice } from "viem";
 import { Ruling } from "./job-status.ts";

@@ -1,6 +1,6 @@
 /**
- * What a gateway and a worker say to each other. The gateway POSTs a dispatch to `{endpoint}/jobs`; the worker refuses with
- * a JSON error (4xx/5xx, before anything is signed) or answers 200 `text/event-stream` with, in this order:
+ * The protocol between a gateway and a worker. The gateway POSTs a dispatch to `{endpoint}/jobs`; the worker refuses with a JSON error
+ * (4xx/5xx, before anything is signed) or answers 200 `text/event-stream` with, in this order:
  *
  *   event: acknowledged   {signature}                            once, before the first token
  *   event: begun          {}                                     at most once, where the first tokens cannot be sent yet

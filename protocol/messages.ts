@@ -91,8 +91,8 @@ export type Authorization = {
 };
 
 /**
- * What a dispute key signs for one job. `workerHash` is what the worker signed, `maxBond` the most credits that the wallet puts up,
- * `keySequence` that of the `DisputeKeySet` that named the key (`disputeKeyOf`).
+ * The message that a dispute key signs for one job. `workerHash` is the hash that the worker signed, `maxBond` the most credits that the
+ * wallet puts up, `keySequence` that of the `DisputeKeySet` that named the key (`disputeKeyOf`).
  */
 export type DisputeRequest = {
   jobId: Hex;

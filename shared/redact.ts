@@ -34,9 +34,9 @@ export function redactOutput(redact: Redact, streams: readonly Output[] = [proce
 }
 
 /**
- * What is secret of the URL of a node or a model server: user and password, and keys in the path (`/v3/<key>`) or the query (`?apikey=`).
- * Libraries quote URLs with and without user and password (viem: `URL: https://…`), or parts of them. An address that holds nothing of
- * that kind (`http://127.0.0.1:8000/v1`) is no secret: none at all are named then.
+ * The secret parts of the URL of a node or a model server: user and password, and keys in the path (`/v3/<key>`) or the query (`?apikey=`).
+ * Libraries quote URLs with and without user and password (viem: `URL: https://…`), or parts of them. An address that holds nothing of that
+ * kind (`http://127.0.0.1:8000/v1`) is no secret: none at all are named then.
  */
 export function secretsOfUrl(given: string | undefined, shown: string): Secret[] {
   if (given === undefined || !URL.canParse(given)) return [];

@@ -159,8 +159,8 @@ export class BodyBudget {
   }
 
   /**
-   * Whether a body is given up before another one. First come those of the client that is farthest beyond its share; then what still arrives,
-   * the slowest for its age; then the largest.
+   * True if `body` is given up before `other`. First come the bodies of the client that is farthest beyond its share; then those that still
+   * arrive, the slowest for its age first; then the largest.
    */
   #isBefore(body: Body, other: Body, now: number): boolean {
     const excess = ({ client }: Body) => Math.max(0, client.bytes - this.#mostEach);

@@ -105,7 +105,7 @@ function checkReturn(checks: Checks, job: Job): void {
   );
 }
 
-/** What each event of the wallet states of its account follows from the events before it, other jobs in between included. */
+/** Checks that each event's statement of the wallet's account follows from the events before it, other jobs in between included. */
 function checkAccount(checks: Checks, { story, walletHistory, events, related, addresses }: Job): void {
   const { locked, jobId } = story;
   const context = jobContext(inChainOrder([...events, ...walletHistory, ...related]), addresses.escrow);

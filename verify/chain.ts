@@ -106,8 +106,8 @@ export class LogReader {
 }
 
 /**
- * Where to look. `chainId`: which chain it must be, null for any. `startBlock`: block of the deployment or any before it (default 0).
- * `span`: most blocks asked for at once (default 10,000).
+ * The chain that is audited. `chainId`: the id that it must have, null for any. `startBlock`: block of the deployment or any before it
+ * (default 0). `span`: most blocks asked for at once (default 10,000).
  */
 export type ChainOptions = {
   rpcUrl: string;

@@ -48,9 +48,9 @@ export type JobEvidence = {
    */
   walletHistory: readonly AnyEvent[];
   /**
-   * What these have to do with other jobs: JobLocked of every job in `walletHistory` and of every JobSettled in `events`; JobDisputed of every
-   * DisputeResolved in `walletHistory`; all logs of the transactions of its Compensated and OperatorCharged; and every Compensated of the UTC
-   * days on which the job was compensated, each with its job's JobLocked.
+   * The events of other jobs that these depend on: JobLocked of every job in `walletHistory` and of every JobSettled in `events`;
+   * JobDisputed of every DisputeResolved in `walletHistory`; all logs of the transactions of its Compensated and OperatorCharged; and every
+   * Compensated of the UTC days on which the job was compensated, each with its job's JobLocked.
    */
   related: readonly AnyEvent[];
   /** Block time of every block with an event above. */

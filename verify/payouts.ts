@@ -38,8 +38,8 @@ function payoutOf(event: AnyEvent, escrow: Address): Payout | null {
 }
 
 /**
- * What the escrow paid out after `cause` and before the next event that pays. After the last one of a batch that is also the treasury's share
- * of the whole batch (`feePayouts`).
+ * The payouts of the escrow after `cause` and before the next event that pays. After the last one of a batch, the treasury's share of the
+ * whole batch is among them (`feePayouts`).
  * @param logs Events of the same transaction, in order.
  */
 export function payoutsAfter(cause: AnyEvent, logs: readonly AnyEvent[], escrow: Address): Payout[] {

@@ -1,6 +1,6 @@
 /**
- * What server and pages of the application agree on: the shapes of the answers below /app/api. The server in `web/server/` is compiled against them.
- * Times are ISO 8601, credits whole, unless it says otherwise.
+ * The contract between the server and the pages of the application: the shapes of the answers below /app/api. The server in `web/server/`
+ * is compiled against them. Times are ISO 8601, credits whole, unless it says otherwise.
  */
 import type { Address, Hex } from "viem";
 import type { Counting } from "../protocol/dispatch.ts";

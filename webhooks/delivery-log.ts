@@ -289,7 +289,7 @@ export async function pruneLog(pool: pg.Pool, days: number): Promise<void> {
 }
 
 /**
- * Of how many attempts the log has what the receiver answered, which can be 2 kB each: of the newest of each webhook, and of those of all webhooks
+ * The number of attempts whose answers the log keeps, which can be 2 kB each: the newest ones of each webhook, and of all webhooks
  * together. Wallets are free, and one that has credits has many deliveries to replay. Status, time and error of an attempt stay.
  */
 const ANSWERS_KEPT = { webhook: 100, all: 100_000 };

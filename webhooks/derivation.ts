@@ -170,8 +170,8 @@ const CONDITIONS = SOURCES.map(({ when }, number) => (when ? `WHEN ${number} THE
 const EVENT_ID = eventIdSql("$1::text", "e.key", "source.event");
 
 /**
- * Of deployment $1, from position $2 to before $3, at most $4, in the order of the chain. Up to block $5 all was derived before: what is older
- * than $6 seconds there may be pruned from the log. A quiet chain's last blocks can be that old.
+ * The events of deployment $1, from position $2 to before $3, at most $4, in the order of the chain. Up to block $5 all was derived before:
+ * what is older than $6 seconds there may be pruned from the log. A quiet chain's last blocks can be that old.
  */
 const CANDIDATES = `
   SELECT w.id AS "webhookId", ${EVENT_ID} AS "eventId", source.event, e.kind, e.data, threshold,

@@ -39,8 +39,9 @@ const WEBHOOKS_PER_WALLET = 20;
 /** Webhooks of a wallet without credits: anybody can have any number of such wallets. */
 const WEBHOOKS_WITHOUT_CREDITS = 1;
 /**
- * Of all such wallets together. Each webhook is looked at for an event that goes to everyone, and can have deliveries that wait, which every round of
- * the dispatcher passes. Those that a wallet made before it withdrew its credits do not count: they get no such events.
+ * Webhooks of all wallets without credits together. Each webhook is looked at for an event that goes to everyone, and can have deliveries
+ * that wait, which every round of the dispatcher passes. Those that a wallet made before it withdrew its credits do not count: they get no
+ * such events.
  */
 const ALL_WITHOUT_CREDITS = 10_000;
 const SECRET_LENGTH = { min: 16, max: 256 };

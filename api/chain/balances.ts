@@ -1,7 +1,6 @@
 /**
- * What a wallet can spend: its account on chain at one block, plus what its settlements on their way will return. A
- * return counts only if its job holds the credits at that block and the settlement can still be mined. So a balance is
- * never too high.
+ * The credits that a wallet can spend: its account on chain at one block, plus the credits that its settlements on their way will return. A
+ * return counts only if its job holds the credits at that block and the settlement can still be mined. So a balance is never too high.
  */
 import type pg from "pg";
 import { type Address, type ContractFunctionReturnType, decodeFunctionResult, type Hex } from "viem";
@@ -193,7 +192,7 @@ export class Balances {
     return entry ? this.#balance(entry) : null;
   }
 
-  /** Who may lock the wallet's credits, as the chain last told it; null if it did not. */
+  /** The wallet's spending terms, as the chain last told them; null if it did not. */
   terms(wallet: string): SpendingTerms | null {
     return this.#entries.get(wallet.toLowerCase())?.terms ?? null;
   }
@@ -346,8 +345,9 @@ const isFresh = ({ seenAt }: Entry): boolean => performance.now() - seenAt < FRE
 // ---------------------------------------------------------------- locks on their way
 
 /**
- * What a wallet can make true between our look at its account and the block of its lock: it withdraws, freezes itself, changes its operator, its
- * limit or its key. All of its locks on their way then revert at the gateway's cost. Each of these names the wallet first.
+ * The contract's errors that a wallet can cause between our look at its account and the block of its lock: it withdraws, freezes itself,
+ * changes its operator, its limit or its key. All of its locks on their way then revert at the gateway's cost. Each of these errors names
+ * the wallet first.
  */
 const BY_THE_WALLET = new Set([
   "Ledger_InsufficientCredits",

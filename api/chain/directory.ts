@@ -29,7 +29,7 @@ export type RegisteredWorker = {
   models: ReadonlySet<number>;
 };
 
-/** What a slash takes, and what that is worth, as governance states it now. */
+/** The stake that a slash takes, and its worth, as governance states both now. */
 export type SlashTerms = {
   /** Millionths of an SVC. */
   amount: number;

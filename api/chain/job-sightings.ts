@@ -43,8 +43,8 @@ export function isPastLock({ block, at, known }: AbsentLook, { validUntil, inclu
 }
 
 /**
- * What two looks that found no job show: `absent`, it was never locked and will not be; `early`, they are too close to each other;
- * `contradiction`, the second is not of a chain that goes on from the first, and counts as a first look.
+ * The conclusion from two looks that found no job: `absent`, it was never locked and will not be; `early`, they are too close to each
+ * other; `contradiction`, the second is not of a chain that goes on from the first, and counts as a first look.
  */
 export function compareLooks(
   first: AbsentLook,
@@ -119,8 +119,8 @@ export class JobSightings {
   }
 
   /**
-   * Whether the job was never locked and will not be. True for a sighting without a job at the earliest `CONFIRM_MS` after the first such one;
-   * until then the caller asks again at a later block.
+   * True if the job was never locked and will not be: a sighting without a job at the earliest `CONFIRM_MS` after the first such one; until
+   * then the caller asks again at a later block.
    */
   isAbsent(sighting: JobSighting, term: LockTerm): boolean {
     const { jobId, job } = sighting;

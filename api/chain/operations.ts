@@ -227,8 +227,8 @@ export const HAS_DEADLINE: ReadonlySet<OperationKind> = new Set(["lock", "lockAu
 const MAY_BE_SILENT: ReadonlySet<OperationKind> = new Set(["acknowledge", "complete", "finalize"]);
 
 /**
- * Whether a receipt lacks the logs of its batch, as some nodes' receipts do for a while. A batch that succeeded leaves an event of each operation or
- * of its failure; `perhaps`: its operations may all have been repetitions, which leave none.
+ * Says if a receipt lacks the logs of its batch, as some nodes' receipts do for a while. A batch that succeeded leaves an event of each
+ * operation or of its failure; `perhaps`: its operations may all have been repetitions, which leave none.
  */
 export function lacksLogs({ status, logs }: RawReceipt, operations: readonly Operation[]): "no" | "perhaps" | "yes" {
   if (status !== "0x1" || logs.length > 0 || operations.length === 0) return "no";

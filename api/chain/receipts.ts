@@ -1,6 +1,7 @@
 /**
- * What receipts say, in the one place that tells mined transactions from promised ones. Nodes of chains whose sequencer confirms before it makes a
- * block give receipts of the block that is being built, without its hash or with another one (Base's Flashblocks, docs/decisions.md, 192).
+ * Reads receipts, in the one place that tells mined transactions from promised ones. Nodes of chains whose sequencer confirms before it
+ * makes a block give receipts of the block that is being built, without its hash or with another one (Base's Flashblocks,
+ * docs/decisions.md, 192).
  */
 import type { Hex } from "viem";
 import { type Answer, unwrap } from "../../shared/json-rpc.ts";

@@ -147,8 +147,8 @@ export class ReorgWatch {
   }
 
   /**
-   * Whether no reorganisation is expected to remove a block: the chain calls it final, or it is deep where the node cannot say that. The block at its
-   * height must be the same still: one that was removed a moment ago can have as many blocks on top by now.
+   * True if no reorganisation is expected to remove a block: the chain calls it final, or, if the node cannot say that, it has many blocks
+   * above it. The chain must still have this block at its height: a block that replaced it a moment ago can have as many above it by now.
    */
   async isFinal({ number, hash }: { number: number; hash: Hex }): Promise<boolean> {
     const final = Number((await this.#finalized())?.number ?? this.#deepBlock());

@@ -371,9 +371,9 @@ async function look({ context, rpc }: Sending, { variants }: OutboxRow, log: Log
 type SeenUser = { found: NonceUser | null; at: number; isForeign: boolean };
 
 /**
- * Who used the nonce. A nonce that is given up wrongly leaves a gap, and no later transaction of the signer is mined. So it is foreign only where
- * two looks find the same foreign transaction in the chain; or, where the node does not show that twice, long after the nonce moved: many nodes
- * have the state of few blocks.
+ * Decides which transaction used the nonce. A nonce that is given up wrongly leaves a gap, and no later transaction of the signer is mined.
+ * So it is foreign only where two looks find the same foreign transaction in the chain; or, where the node does not show that twice, long
+ * after the nonce moved: many nodes have the state of few blocks.
  */
 async function whoUsed(
   { context, rpc }: Sending,

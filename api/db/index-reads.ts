@@ -282,7 +282,7 @@ export async function getArbiters(
   return (await read<{ arbiters: Address[]; quorum: number }>(reader, "arbiters", text, [String(set)]))[0] ?? null;
 }
 
-/** What was taken from the stakes of these workers, newest first, at most `each` of one worker. */
+/** The slashes of these workers, newest first, at most `each` of one worker. */
 export async function listSlashes(reader: Reader, signers: readonly string[], each: number): Promise<SlashRow[]> {
   const text = `SELECT ${select(SLASH)} FROM (
       SELECT *, row_number() OVER (PARTITION BY worker ORDER BY position DESC) AS place

@@ -1,5 +1,6 @@
 /**
- * What the gateway reads of the index: the columns of each view, and from them the types of its rows, as `indexer/ponder.schema.ts` declares them.
+ * The parts of the index that the gateway reads: the columns of each view, and from them the types of its rows, as
+ * `indexer/ponder.schema.ts` declares them.
  */
 import type { Address } from "viem";
 import type * as index from "../../indexer/ponder.schema.ts";

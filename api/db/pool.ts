@@ -14,8 +14,8 @@ pg.types.setTypeParser(pg.types.builtins.INT8, Number);
 const QUERY_TIMEOUT_MS = 15_000;
 
 /**
- * What a process has locked in a transaction is free 15 s after its last word, also if it is halted. Its machine can vanish while it waits for
- * an answer, or while the answer is under way: the server asks a silent connection, and ends it.
+ * The server frees the locks of a process's transaction 15 s after its last word, also if the process is halted. Its machine can vanish
+ * while it waits for an answer, or while the answer is under way: the server asks a silent connection, and ends it.
  */
 const LET_GO =
   "-c idle_in_transaction_session_timeout=15s -c tcp_user_timeout=15s " +

@@ -127,7 +127,7 @@ const SENDING_MS = 5_000;
 
 const refused = (reason: Refusal): Decision => ({ kind: "refused", reason });
 
-/** What the errors of `openDispute` mean for the client. */
+/** The refusals that errors of `openDispute` lead to. */
 const REVERTS: Record<string, Refusal> = {
   Dispute_AlreadyOpened: "already_open",
   Dispute_TooMany: "too_many",
@@ -191,8 +191,8 @@ export class Decider {
   }
 
   /**
-   * Whether a proven job can still get its settlement: then no bond of the operator's is put up for its dispute. A worker and its client could
-   * otherwise win the bond with an answer that is on its way.
+   * True if a proven job can still get its settlement: then no bond of the operator's is put up for its dispute. A worker and its client
+   * could otherwise win the bond with an answer that is on its way.
    */
   #canSettle({ status, lockedAt, deadline }: ChainJob): boolean {
     const { head, times } = this.#context.jobs;

@@ -212,7 +212,7 @@ export class DisputeDesk {
 
 const keyOf = ({ jobId, receivedHash }: DisputeRequest) => `${jobId}:${receivedHash}`;
 
-/** What a refusal means for the client. `seconds`: its window. */
+/** The error for the client of a refused dispute. `seconds`: the time to dispute. */
 export function refusalError(reason: Refusal, jobId: string, seconds: number, disputeTx: Hex | null): ApiError {
   const message: RefusalMessage = REFUSALS[reason];
   return new ApiError(...message(jobId, { seconds, disputeTx }));

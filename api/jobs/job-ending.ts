@@ -75,7 +75,7 @@ type Settleable = KnownAnswer & { relayed?: Promise<Outcome> | null };
 /** An answer and its text. */
 export type FetchedAnswer = Settleable & { text: string };
 
-/** How far a look brought the job's end. `outcome` is that of the last transaction; null if none was sent, and a later look goes on. */
+/** The result of one look at a job's end. `outcome` is that of the last transaction; null if none was sent, and a later look goes on. */
 export type Ending = { did: "settle" | "fail" | "refund" | "finalize" | "nothing"; outcome: Outcome | null };
 
 /** A settlement on its way. `signed`: hash of its transaction, before that is on record; `done`: whether it was mined as a settlement. */

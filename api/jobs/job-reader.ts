@@ -138,8 +138,8 @@ function compensationOf({ compensationPaid: paid, compensationOwed: owed }: Inde
 }
 
 /**
- * What the job costs its client: the charge of its settlement, less the whole credits that a dispute brought back. Nothing is
- * charged before the settlement, so an answer that was disputed before it costs nothing yet.
+ * The job's cost for its client: the charge of its settlement, less the whole credits that a dispute brought back. Nothing is charged
+ * before the settlement, so an answer that was disputed before it costs nothing yet.
  */
 function cost(status: JobState, row: IndexedJob | null, stored: StoredJob | null): number {
   if (row?.settlementTx) return row.creditsCharged - row.creditsCompensated;

@@ -1,6 +1,7 @@
 /**
- * Where requests wait for a place at a worker: one queue a model. A request waits before its credits are locked, in turns between wallets, for
- * `QUEUE_SECONDS` at most. A locked job that its worker had no room for waits in front of them all, as long as its own time allows.
+ * The queues in which requests wait for a place at a worker, one a model. A request waits before its credits are locked, in turns between
+ * wallets, for `QUEUE_SECONDS` at most. A locked job whose worker had no room for it waits in front of all requests, as long as its own
+ * time allows.
  */
 import type { Address } from "viem";
 import type { Balances } from "../chain/balances.ts";
@@ -20,7 +21,7 @@ const LOOK_MS = 250;
 type Wanted = Demand & { wallet: Address; model: Pick<Model, "number" | "id" | "tier"> };
 
 /**
- * What is kept for a request: a place at a worker, and its wallet's credits until `lockEnded` is called. Until `jobEnded` is called, the wallet
+ * Kept for a request are a place at a worker, and its wallet's credits until `lockEnded` is called. Until `jobEnded` is called, the wallet
  * counts as one that holds a place. Call each once.
  */
 export type Admission = { place: Place; lockEnded: () => void; jobEnded: () => void };

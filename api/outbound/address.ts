@@ -20,8 +20,8 @@ const networks = (...texts: string[]): Network[] => texts.map(network);
 const PRIVATE = networks("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7");
 
 /**
- * Where clouds keep credentials and controls, though no registry calls these ranges special. They stay refused inside
- * an allowed network: metadata of Alibaba, Amazon (IPv6) and Google (IPv6), and Azure's host agent.
+ * The addresses at which clouds keep credentials and controls, though no registry calls these ranges special. They stay refused inside an
+ * allowed network: metadata of Alibaba, Amazon (IPv6) and Google (IPv6), and Azure's host agent.
  */
 const CLOUD = networks("100.100.100.200/32", "fd00:ec2::/32", "fd20:ce::/32", "168.63.129.16/32");
 
@@ -54,7 +54,7 @@ export function whyRefused(address: string, { allowLocal, allowNetworks = [] }: 
   return null;
 }
 
-/** Whether an address, not a name, is one of this machine's own. */
+/** True if an IP address (not a name) is a loopback address of this machine. */
 export const isLoopback = (address: string): boolean =>
   ipaddr.isValid(address) && embedded(ipaddr.parse(address)).range() === "loopback";
 

@@ -135,8 +135,8 @@ const WHAT: Record<string, string> = {
 const FLUSH_MS = 2_000;
 
 /**
- * What never becomes a request, because it is no HTTP or too slow, gets the error body as well (specification, "Errors"). The connection is
- * closed once the answer is sent: half closed, it would stay for as long as the client likes.
+ * Bytes that never become a request, because they are no HTTP or too slow, get the error body as well (specification, "Errors"). The
+ * connection is closed once the answer is sent: half closed, it would stay for as long as the client likes.
  */
 export function answerMalformed(server: Server, docsUrl: string, logger: Logger): void {
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex & { bytesWritten?: number }) => {

@@ -1,8 +1,9 @@
 /**
- * What this gateway has at risk at workers, and what covers it. Credits are at risk at a worker from the offer of their job until nobody can dispute
- * its charge. Where the worker refused the job, they are at risk until its offer has run out or the job is over. They are covered by what the worker
- * would lose: one slash a job, as often as its stake has a whole one. Governance states what a slash is worth (docs/contracts/economics.md). What a
- * worker earned covers nothing: nobody can take it back. The operator's own workers have no bound.
+ * Bounds the credits that this gateway has at risk at a worker by what covers them. Credits are at risk at a worker from the offer of their
+ * job until nobody can dispute its charge. Where the worker refused the job, they are at risk until its offer has run out or the job is
+ * over. They are covered by what the worker would lose: one slash a job, as often as its stake has a whole one. Governance states what a
+ * slash is worth (docs/contracts/economics.md). What a worker earned covers nothing: nobody can take it back. The operator's own workers
+ * have no bound.
  */
 import type { Logger } from "pino";
 import type { Hex } from "viem";

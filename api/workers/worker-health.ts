@@ -42,7 +42,7 @@ export class WorkerHealth {
   missed = 0;
   /** The abilities beyond text that it declared last, by model number; kept while it is away. */
   abilities: ReadonlyMap<number, readonly string[]> = new Map();
-  /** How it said last that it counts prompts, by model number. */
+  /** The worker's ways to count prompts, by model number, as it declared them last. */
   counting: ReadonlyMap<number, Counting> = new Map();
   /** True if it said last that a text generator answers there instead of a model; null before it said anything. */
   demo: boolean | null = null;

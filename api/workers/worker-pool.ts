@@ -45,8 +45,8 @@ export type PoolParts = {
 export type Incident = { code: string; detail: string; jobId: Hex | null };
 
 /**
- * What a job asks of its worker: cover for the credits that are locked for it, and what it must be able to do. `jobId`: of a locked job, which a
- * worker may have refused before. `leavesSpare`: its wallet holds a place, so that no worker's spare places are for it.
+ * The demands of a job on its worker: cover for the credits that are locked for it, and abilities. `jobId`: the id of a locked job, which a
+ * worker may have refused before. `leavesSpare`: the job's wallet holds a place, so that no worker's spare places are for the job.
  */
 export type Demand = { credits: number; needs: readonly Ability[]; jobId?: Hex; leavesSpare?: boolean };
 
@@ -150,8 +150,8 @@ export class WorkerPool {
   }
 
   /**
-   * Who may answer for the model. A text generator stands in for a model that nobody serves: once a worker with a model has been heard, and for
-   * as long as it is registered, generators answer no more, also while that worker is away.
+   * The workers that may answer for the model. A text generator stands in for a model that nobody serves: once a worker with a model has
+   * been heard, and for as long as it is registered, generators answer no more, also while that worker is away.
    */
   #answering(model: number): RegisteredWorker[] {
     const all = this.registered(model);
@@ -171,8 +171,8 @@ export class WorkerPool {
   }
 
   /**
-   * Whether every host of the model says that it reasons also where nobody asks for it. Such reasoning is billed and no hash covers it, so one host
-   * alone must not make the clients of all others pay for it.
+   * True if every host of the model says that it reasons even if the request does not ask for it. Such reasoning is billed and no hash
+   * covers it, so one host alone must not make the clients of all others pay for it.
    */
   alwaysReasons(model: number): boolean {
     const hosts = this.hosts(model);
@@ -222,8 +222,8 @@ export class WorkerPool {
   }
 
   /**
-   * Of all hosts of the model: places that are `free`, and of those the ones that are `spare`, for wallets that hold none: at each worker the last
-   * eighth of its own queue. What a full worker announces makes nothing spare at others.
+   * The places at all hosts of the model: the `free` ones, and those of them that are `spare`, for wallets that hold no place: at each
+   * worker the last eighth of its own queue. What a full worker announces makes nothing spare at others.
    */
   places(model: number): { free: number; spare: number } {
     const now = Date.now();

@@ -114,7 +114,7 @@ const REPEAT_MS = 250;
 const SUBSCRIPTION = "0x1";
 
 /**
- * What the node says over its WebSocket: that it took the subscription, or a header. Null for anything else, such as a provider's "rate limit
+ * Reads a message of the node's WebSocket: it took the subscription, or a header. Null for anything else, such as a provider's "rate limit
  * reached", which need not be JSON.
  */
 export function readFrame(text: string): "subscribed" | Header | null {

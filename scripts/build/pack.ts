@@ -97,9 +97,9 @@ function neededNode({ dependencies = {} }: Manifest): number {
 }
 
 /**
- * What a command of the package starts with. npm installs it under any Node, and an older one would fail on what it lacks with a stack trace.
- * Where the dependencies need a newer Node than the package asks for, the package brings one, as the repository does for `npm start`.
- * npx passes a signal on to its shell only: when that is gone, the command ends as if the signal had been its own.
+ * The code with which a command of the package starts. npm installs the package under any Node, and one that is too old would fail with a
+ * stack trace. Where the dependencies need a newer Node than the package asks for, the package brings one, as the repository does for `npm
+ * start`. npx passes a signal on to its shell only: when that is gone, the command ends as if the signal had been its own.
  */
 const launcher = (
   name: string,

@@ -39,8 +39,8 @@ const STATEFUL = [
 type Stateful = (typeof STATEFUL)[number];
 
 /**
- * What people do with their own money, stake, vote or job. No such event gives anybody a right over others, and a stranger could cause
- * one while a deployment still runs. Every other event has to be explained. The holders of SVC are looked at by `namedHolders`.
+ * The events of what people do with their own money, stake, vote or job. No such event gives anybody a right over others, and a stranger
+ * could cause one while a deployment still runs. Every other event has to be explained. The holders of SVC are looked at by `namedHolders`.
  */
 const EVERYDAY: Partial<Record<Stateful, readonly string[]>> = {
   InferenceEscrow: [

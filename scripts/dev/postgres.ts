@@ -28,8 +28,8 @@ const DATABASE = "inference";
 const SUPERUSER = "postgres";
 
 /**
- * Where the database lies when its user cannot reach the data folder. Only root needs another user, so the place is one that root can
- * write and everybody can enter.
+ * The folder of the database if the database's user cannot reach the data folder. Only root needs another user, so the folder is one that
+ * root can write and everybody can enter.
  */
 export const outsideFolder = (dataDir: string): string =>
   join("/var/lib/credit-metered-inference", createHash("sha256").update(dataDir).digest("hex").slice(0, 12));

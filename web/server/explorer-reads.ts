@@ -111,8 +111,8 @@ export type HistoryEvent = RowOf<typeof HISTORY_EVENT>;
 const HISTORY = `SELECT ${select(HISTORY_EVENT)} FROM ${view("protocol_event")}`;
 
 /**
- * What happened to an account, a worker, an operator or a model, but for its jobs; newest first. Numbers are subjects of operators and of
- * models, so the kind says which.
+ * The events of an account, a worker, an operator or a model, except those of its jobs; newest first. A number can be an operator's or a
+ * model's: `kind` says which.
  */
 export async function listHistory(
   reader: Reader,

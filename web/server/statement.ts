@@ -60,8 +60,8 @@ const STATEMENT = `
 const NOTHING: StatementSums = { deposits: 0, refunds: 0, charges: 0, withdrawals: 0, forfeited_bonds: 0, jobs: 0 };
 
 /**
- * What changed the wallet's balance in a span of time. The balances are the chain's own, from the last event before and in the span, and the sums
- * are of the events' amounts. Throws where these do not agree: such a statement is shown to nobody.
+ * The changes of the wallet's balance in a span of time. The balances are the chain's own, from the last event before and in the span, and
+ * the sums are of the events' amounts. Throws if balances and sums do not agree, so that no such statement is shown.
  */
 export async function readStatement(
   reader: Reader,

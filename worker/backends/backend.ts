@@ -4,8 +4,8 @@ import type { ChatRequest, FinishReason } from "../../protocol/dispatch.ts";
 export type BackendUsage = Record<"promptTokens" | "completionTokens" | "reasoningTokens", number | null>;
 
 /**
- * What a backend yields: text as it comes, then exactly one end. A sequence without an end is a failed generation.
- * `usage` is null where the model server counts nothing.
+ * The pieces that a backend yields: text as it comes, then exactly one end. A sequence without an end is a failed generation. `usage` is
+ * null where the model server counts nothing.
  */
 export type BackendPiece =
   | { kind: "text" | "reasoning"; text: string }

@@ -1,5 +1,5 @@
 /**
- * How many tokens of answer a model server has room for behind a prompt, by that server's own count where it can be asked.
+ * Finds how many tokens of answer a model server has room for behind a prompt, by that server's own count if it can be asked.
  *
  * Counts: vLLM 040a2cc2 (`/tokenize` takes messages), llama-server b11669 (recorded), TGI 3.3.6 (db931fcf, router/src/server.rs). SGLang's
  * `/tokenize` (0351c1fa, serving_tokenize.py) takes no messages. Windows: `max_model_len` of vLLM and SGLang, `meta.n_ctx` of llama-server,
@@ -59,7 +59,7 @@ const ESTIMATE_SLACK = 1.25;
 /** A server that could not be asked is asked again after this time: another one may be there by then. */
 const LOOK_AGAIN_MS = 600_000;
 
-/** What is known of one model server's windows and of its way to count. */
+/** The known windows of one model server, and its known way to count tokens. */
 export class ServerContext {
   readonly #ask: Ask;
   readonly #list: List;

@@ -1,7 +1,7 @@
 /**
- * What a model server means by an error: that it is full, that it does not take this request, that the conversation is too long for it, or that
- * it is broken. Servers say so by a status, by an event of a stream that began well, or only in words; the table test names each one's form.
- * A server's words may quote the conversation: nothing of them goes further but numbers and the names of fields.
+ * Reads what a model server means by an error: that it is full, that it does not take this request, that the conversation is too long for
+ * it, or that it is broken. Servers say so by a status, by an event of a stream that began well, or only in words; the table test names
+ * each one's form. A server's words may quote the conversation: nothing of them goes further but numbers and the names of fields.
  */
 import { BackendError, ContextExceeded, RequestRefused, ServerBusy } from "./backend.ts";
 

@@ -2,8 +2,8 @@ import { sha256, stringToBytes } from "viem";
 import { toProofHash } from "../../../protocol/answer-hash.ts";
 
 /**
- * What a text hashes to, as proofs are made: SHA-256 of its UTF-8 bytes without a trailing newline. In plain JavaScript, because
- * the browser's own hashing is missing on pages that are not served over HTTPS.
+ * The hash of a text as in a proof: SHA-256 of its UTF-8 bytes without a trailing newline. In plain JavaScript, because the browser's own
+ * hashing is missing on pages that are not served over HTTPS.
  */
 export function hashOfText(text: string): string {
   return toProofHash(sha256(stringToBytes(withoutTrailingNewline(text))));

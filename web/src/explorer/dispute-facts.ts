@@ -8,7 +8,7 @@ import { type AnyEvent, type EscrowEvent, eventsOf, inChainOrder, isBefore } fro
 export type DisputeFacts = {
   /** The Completion that the worker signed, and its signature; null while the job has no proof. */
   signed: { completion: Completion; signature: { r: Hex; vs: Hex } } | null;
-  /** What the job costs, credits; null while it has no proof. */
+  /** The job's cost, credits; null while it has no proof. */
   charge: number | null;
   /** The worker signed two answers: until then (Unix seconds) the wallet disputes without a bond. */
   freeBefore: number | null;

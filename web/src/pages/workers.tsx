@@ -16,7 +16,7 @@ import { WorkerState } from "./worker/state.tsx";
 
 const OverTime = lazy(() => import("./operator/over-time.tsx"));
 
-/** Who answers requests and who routes them, and how this service did over time. */
+/** The page of the workers that answer requests, of the operators that route them, and of this service's measurements over time. */
 export function Workers() {
   const workers = useQuery(workersQuery);
   const operators = useQuery(operatorsQuery);

@@ -35,7 +35,7 @@ export function ModelNumber({ number }: { number: number }) {
   return name === undefined ? <>model {number}</> : <ModelLink id={name} />;
 }
 
-/** How long ago something was; the moment itself where one points at it. */
+/** The time since something happened; pointing at it shows the moment itself. */
 export const When = ({ iso }: { iso: string }) => (
   <time dateTime={iso} title={moment(iso)}>
     {age(iso)}

@@ -19,8 +19,8 @@ export function Skeleton({ rows = 3, height = 20 }: { rows?: number; height?: nu
 }
 
 /**
- * What a query read: bars while it reads, words and a way to try again when it failed, and the search where nothing is. Old data stays when a refresh fails. An outage
- * is told once, by the shell.
+ * Shows the result of a query: bars while it reads, words and a way to try again when it failed, and the search if nothing was found. Old
+ * data stays when a refresh fails. An outage is told once, by the shell.
  */
 export function Loaded<T>({
   query,

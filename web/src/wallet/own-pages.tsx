@@ -57,8 +57,8 @@ function SignedInOnly() {
 }
 
 /**
- * What uses the wallet in the browser stands inside. First comes what is between the person and a working transaction. Wagmi's own provider
- * looks for the wallet at each of its renders, and the wallet counts as lost meanwhile: this one looks once.
+ * Encloses the parts that use the wallet in the browser. Before them it shows what keeps the person from a working transaction. Wagmi's own
+ * provider looks for the wallet at each of its renders, and the wallet counts as lost meanwhile: this one looks once.
  */
 export function WithWallet({ children }: { children: ReactNode }) {
   useEffect(() => void reconnect(walletConfig), []);

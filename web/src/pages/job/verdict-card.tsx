@@ -12,8 +12,8 @@ import { Badge } from "../../ui/status.tsx";
 import { TxHash } from "../../wallet/action-status.tsx";
 
 /**
- * Whether all that the chain says of the job fits together: price, signatures, times, money; each line with the events that it rests on. Until
- * that is known it shows `unchecked`: what the service says of the job.
+ * Shows if everything fits together that the chain says of the job: price, signatures, times, money; each line with the events that it
+ * rests on. Until the audit is done it shows `unchecked`: the job as the service describes it.
  */
 export function VerdictCard({
   node,
