@@ -1,34 +1,21 @@
 import type { Request, RequestHandler, Response } from "express";
-import type { Hex } from "viem";
-import { needsOf } from "../../protocol/dispatch.ts";
-import { newJobId, toApiJobId } from "../../protocol/job-id.ts";
+import { toApiJobId } from "../../protocol/job-id.ts";
 import { lineJson } from "../../shared/line-json.ts";
 import { sleep } from "../../shared/sleep.ts";
-import { describeSpan, markFailed } from "../../shared/tracing.ts";
+import { markFailed } from "../../shared/tracing.ts";
 import type { Balances } from "../chain/balances.ts";
 import type { Directory } from "../chain/directory.ts";
 import type { Head } from "../chain/rpc.ts";
-import type { AbandonedRequests } from "../db/abandoned-requests.ts";
-import type { IdempotencyStore } from "../db/idempotency.ts";
-import type { JobStore, StoredJob } from "../db/jobs.ts";
+import type { StoredJob } from "../db/jobs.ts";
 import type { Reader } from "../db/pool.ts";
 import { ApiError, unavailable } from "../errors.ts";
-import {
-  type AdmissionParts,
-  admit,
-  idTaken,
-  type PlannedJob,
-  planJob,
-  type RequestAuthorization,
-} from "../jobs/admission.ts";
+import { planJob, type RequestAuthorization } from "../jobs/admission.ts";
 import { Answer, SentAnswer } from "../jobs/answer.ts";
 import { AUTHORIZATION_HEADER, parseAuthorization, unauthorizable } from "../jobs/authorization.ts";
-import { cameToNothing, claimLasts, type EarlierAnswers } from "../jobs/earlier-answers.ts";
-import { type CompletedJob, RunningJob, type RunParts } from "../jobs/job.ts";
+import { findJob, type IdempotencyParts, type JobRequest, noteHangUp } from "../jobs/idempotency.ts";
+import type { CompletedJob, RunningJob } from "../jobs/job.ts";
 import { withSettlements } from "../jobs/job-reader.ts";
 import type { KeptAnswers } from "../jobs/kept-answers.ts";
-import { Timings } from "../jobs/lock.ts";
-import type { PlaceQueue } from "../jobs/place-queue.ts";
 import type { RunningJobs } from "../jobs/running-jobs.ts";
 import { completionSchema } from "../schemas/completion.ts";
 import { type ChatBody, chatRequestSchema, parseChatBody, sizeOf } from "./chat-request.ts";
@@ -49,23 +36,14 @@ import { clientOf, setServiceHeaders } from "./request.ts";
 /** A reply waits this long for the hash of its settlement's transaction, never for its mining. */
 const SETTLEMENT_HASH_MS = 1_000;
 
-export type ChatDependencies = {
-  jobs: AdmissionParts &
-    RunParts & {
-      head: Pick<Head, "isSilent">;
-      store: Pick<JobStore, "find">;
-      abandoned: Pick<AbandonedRequests, "add" | "take">;
-      balances: Pick<Balances, "current" | "known">;
-      queue: Pick<PlaceQueue, "enter">;
-    };
+export type ChatDependencies = IdempotencyParts & {
+  jobs: { head: Pick<Head, "isSilent">; balances: Pick<Balances, "current" | "known"> };
   directory: Pick<Directory, "model" | "models">;
-  idempotency: Pick<IdempotencyStore, "claim" | "isClaimed" | "release">;
-  earlier: Pick<EarlierAnswers, "wait">;
   kept: Pick<KeptAnswers, "read">;
   /** The gateway's tables. */
   reader: Reader;
   docsUrl: string;
-  runs: Pick<RunningJobs, "connected" | "find" | "track">;
+  runs: Pick<RunningJobs, "connected">;
   /** Once it stops, running jobs are finished and new ones go elsewhere; none is taken before an earlier process's transactions have ended. */
   phase: { readonly stopping: boolean; readonly recovered: boolean };
 };
@@ -90,14 +68,28 @@ export function completeChat(dependencies: ChatDependencies): RequestHandler {
     if (dependencies.jobs.head.isSilent) {
       throw unavailable("The settlement chain does not answer; retry in a few seconds.", 5);
     }
-    const exchange = { plan, body, request, response };
     const key = idempotencyKey(request);
-    if (authorization !== null) {
-      if (key !== null) throw unauthorizable("its job id makes the request repeatable; leave out the Idempotency-Key");
-      const { jobId } = authorization.signed;
-      await answerOnce(dependencies, exchange, { key: toApiJobId(jobId), jobId });
-    } else if (key !== null) await answerOnce(dependencies, exchange, { key, jobId: null });
-    else await answerOrJoin(dependencies, exchange);
+    if (authorization !== null && key !== null) {
+      throw unauthorizable("its job id makes the request repeatable; leave out the Idempotency-Key");
+    }
+    const { bodyHash, receivedAt, kept } = request;
+    const jobRequest = { plan, bodyHash, idempotencyKey: key, receivedAt, kept };
+    const exchange = { jobRequest, body, response };
+    const answering = await findJob(dependencies, jobRequest);
+    if (answering.kind === "answered") return replayAnswer(dependencies, answering.job, body, response);
+    if (answering.kind === "joined") return serve(dependencies, answering.run, exchange);
+    let run: RunningJob | undefined;
+    try {
+      run = await answering.start();
+      await serve(dependencies, run, exchange);
+    } catch (error) {
+      await answering.failed(error);
+      if (!response.headersSent) {
+        const creditsRemaining = dependencies.jobs.balances.known(plan.wallet)?.free;
+        setServiceHeaders(response, { creditsRemaining, worker: run?.worker ?? null });
+      }
+      throw error;
+    }
   };
 }
 
@@ -107,136 +99,30 @@ function authorizationOf(request: Request): RequestAuthorization | null {
   return { signed: parseAuthorization(String(header)), bodyHash: request.bodyHash };
 }
 
-/** A validated request, the job that is planned for it, and the response that gets its answer. */
-type ChatExchange = { plan: PlannedJob; body: ChatBody; request: Request; response: Response };
+const KEY_FORMAT = /^[\x21-\x7e]{1,255}$/;
 
-/** The key under which a client can repeat its request: its `Idempotency-Key`, or the job id that it chose, which is then `jobId`, too. */
-type RepetitionKey = { key: string; jobId: Hex | null };
-
-/** Runs the job, unless an earlier request with this key did. */
-async function answerOnce(
-  dependencies: ChatDependencies,
-  exchange: ChatExchange,
-  { key, jobId: chosen }: RepetitionKey,
-): Promise<void> {
-  const { jobs, idempotency, earlier } = dependencies;
-  const { body, request, response } = exchange;
-  const { wallet } = exchange.plan;
-  const isUsed = async () => chosen !== null && (await jobs.store.find(chosen)) !== null;
-  for (;;) {
-    const jobId = chosen ?? newJobId();
-    const claimedUntil = Date.now() + claimLasts(jobs.times);
-    const claim = await idempotency.claim({ wallet, key, bodyHash: request.bodyHash }, jobId);
-    if (claim.status === "mismatch") {
-      if (chosen !== null) throw idTaken(chosen);
-      const job = await jobs.store.find(claim.jobId);
-      if (job !== null && cameToNothing(job)) {
-        await idempotency.release(wallet, key, claim.jobId);
-        continue;
-      }
-      throw new ApiError("conflict", "This Idempotency-Key was used with another body; use a new key.", {
-        param: "Idempotency-Key",
-      });
-    }
-    if (claim.status === "new") {
-      const release = () => idempotency.release(wallet, key, jobId);
-      if (!(await isUsed())) return answer(dependencies, exchange, { jobId, claimedUntil, release });
-      await release();
-      throw idTaken(jobId);
-    }
-    const isClaimed = () => idempotency.isClaimed(wallet, key, claim.jobId);
-    const recordedBy = Date.now() - claim.ageMs + claimLasts(jobs.times);
-    const repetition = { jobId: claim.jobId, wallet, recordedBy, isClaimed };
-    const job = await request.kept.whileWaiting((signal) => earlier.wait(repetition, signal));
-    if (job !== null) return replayAnswer(dependencies, job, body, response);
-    // The chain takes an id once, also when its job came to nothing.
-    if (await isUsed()) throw idTaken(jobId);
-    await idempotency.release(wallet, key, claim.jobId);
-  }
-}
-
-/**
- * Runs a request without a key, or joins the job of the same request whose client hung up before any byte of its answer (docs/guide/idempotency.md, "Pay once: repeated requests").
- * Client libraries hang up at their timeout and send the same bytes again: their user pays once.
- */
-async function answerOrJoin(dependencies: ChatDependencies, exchange: ChatExchange): Promise<void> {
-  const { jobs, runs, earlier } = dependencies;
-  const { plan, body, request, response } = exchange;
-  const repeated = { wallet: plan.wallet, bodyHash: request.bodyHash };
-  const joined = await jobs.abandoned.take(repeated);
-  if (joined === null) return answer(dependencies, exchange);
-  const run = runs.find(joined);
-  if (run !== undefined) return serve(dependencies, run, exchange);
-  // Another gateway runs the job, or it is over. Its row is there once its lock is recorded.
-  const recordedBy = Date.now() + jobs.times.lock * 1000;
-  const repetition = { jobId: joined, wallet: plan.wallet, recordedBy, isClaimed: async () => true };
-  const waiting = request.kept.whileWaiting((signal) => earlier.wait(repetition, signal));
-  const job = await waiting.catch(async (error) => {
-    // This client has left, too: its next repetition can join.
-    await jobs.abandoned.add(repeated, joined);
-    throw error;
-  });
-  if (job === null) return answer(dependencies, exchange);
-  return replayAnswer(dependencies, job, body, response);
-}
-
-async function answer(
-  dependencies: ChatDependencies,
-  exchange: ChatExchange,
-  once?: { jobId: Hex; claimedUntil: number; release: () => Promise<void> },
-): Promise<void> {
-  const { balances } = dependencies.jobs;
-  const { plan, request, response } = exchange;
-  let run: RunningJob | undefined;
-  let isLocked = false;
-  try {
-    const timings = new Timings(request.receivedAt);
-    const { wallet, model } = plan;
-    const admitted = await request.kept.whileWaiting((signal) => admit(dependencies.jobs, plan, signal));
-    timings.end("prepare");
-    const wanted = { wallet, model, credits: admitted.credits, needs: needsOf(admitted.request) };
-    const admission = await request.kept.whileWaiting((signal) => dependencies.jobs.queue.enter(wanted, signal));
-    timings.end("queue");
-    // Made as late as it can be: until the lock is mined, the job is missing in lists behind newer ids.
-    const jobId = once?.jobId ?? newJobId();
-    describeSpan({ "job.id": toApiJobId(jobId), "gen_ai.request.model": model.id });
-    run = new RunningJob(dependencies.jobs, {
-      ...admitted,
-      wallet,
-      model,
-      jobId,
-      admission,
-      timings,
-      claimedUntil: once?.claimedUntil ?? null,
+function idempotencyKey(request: Request): string | null {
+  const key = request.headers["idempotency-key"];
+  if (key === undefined) return null;
+  if (typeof key !== "string" || !KEY_FORMAT.test(key)) {
+    throw new ApiError("invalid_request", "Idempotency-Key: must be 1 to 255 visible ASCII characters", {
+      param: "Idempotency-Key",
     });
-    dependencies.runs.track(run);
-    request.kept.until(run.completed);
-    run.mined.then(
-      () => {
-        isLocked = true;
-      },
-      () => {}, // `serve` rejects with it
-    );
-    await serve(dependencies, run, exchange);
-  } catch (error) {
-    // Without a lock the key is free again. From the lock on it stays with the job, whose row tells a repetition what came of it: an error does not
-    // say that the chain has the job's end.
-    if (!isLocked && (run === undefined || error instanceof ApiError)) await once?.release();
-    const known = balances.known(plan.wallet);
-    if (!response.headersSent && known) setServiceHeaders(response, { creditsRemaining: known.free });
-    if (!response.headersSent && run?.worker) setServiceHeaders(response, { worker: run.worker });
-    throw error;
   }
+  return key;
 }
+
+/** A request, its body, and the response that gets its answer. */
+type ChatExchange = { jobRequest: JobRequest; body: ChatBody; response: Response };
 
 /** Answers a client from a job of this process; several can follow one job. */
 async function serve(
   dependencies: ChatDependencies,
   run: RunningJob,
-  { plan, body, request, response }: ChatExchange,
+  { jobRequest, body, response }: ChatExchange,
 ): Promise<void> {
   const { jobs, runs } = dependencies;
-  const { jobId, claimedUntil } = run.input;
+  const { jobId, wallet } = run.input;
   const sent = new SentAnswer();
   run.clientCame();
   const gone = Promise.withResolvers<void>();
@@ -246,22 +132,12 @@ async function serve(
     const isServed =
       response.writableEnded || (response.headersSent && (!body.stream || run.input.showReasoning || sent.bytes > 0));
     gone.resolve(run.clientLeft(sent.closed(response.writableFinished), isServed));
-    if (claimedUntil !== null || isServed) return;
-    jobs.abandoned
-      .add({ wallet: plan.wallet, bodyHash: request.bodyHash }, jobId)
-      // Without a lock there is no job to join.
-      .then(() => run.mined.catch(() => jobs.abandoned.close(jobId)))
-      .catch((error) =>
-        jobs.logger.warn(
-          { err: error, jobId },
-          "a client's hang-up was not noted: a repetition of its request can wait in vain, or pay for a job of its own",
-        ),
-      );
+    if (!isServed) noteHangUp(jobs, jobRequest, run);
   };
   if (response.destroyed) left();
   else response.once("close", left);
   const lock = await run.locked;
-  const creditsRemaining = jobs.balances.known(plan.wallet)?.free ?? lock.free;
+  const creditsRemaining = jobs.balances.known(wallet)?.free ?? lock.free;
   setServiceHeaders(response, { jobId: toApiJobId(jobId), escrowTx: lock.escrowTx, creditsRemaining });
   const base = { jobId: toApiJobId(jobId), model: body.model, created: lock.lockedAt };
   if (body.stream) await stream(dependencies, run, base, { body, response, sent });
@@ -349,21 +225,6 @@ function apiErrorOf(error: unknown): ApiError {
   return error instanceof ApiError
     ? error
     : new ApiError("internal_error", "The answer broke off on our side; nothing is charged for it.", { cause: error });
-}
-
-// ---------------------------------------------------------------- repeated requests
-
-const KEY_FORMAT = /^[\x21-\x7e]{1,255}$/;
-
-export function idempotencyKey(request: Request): string | null {
-  const key = request.headers["idempotency-key"];
-  if (key === undefined) return null;
-  if (typeof key !== "string" || !KEY_FORMAT.test(key)) {
-    throw new ApiError("invalid_request", "Idempotency-Key: must be 1 to 255 visible ASCII characters", {
-      param: "Idempotency-Key",
-    });
-  }
-  return key;
 }
 
 /** Sends an earlier answer again, plain or streamed as this request asks, with the headers of its job. Its reasoning was not kept. */
