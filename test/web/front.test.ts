@@ -302,6 +302,7 @@ describe("whoever looks for something", () => {
 
   it("leads to the search of the documentation", async ({ visitor }) => {
     await visitor.go("/models");
+    await visitor.page.locator("h1").waitFor();
     await visitor.page.keyboard.press("Control+k");
     await visitor.page.getByRole("dialog").getByRole("combobox").fill("idempotency");
     await visitor.page.getByRole("option", { name: /Search guide and reference for “idempotency”/ }).waitFor();
