@@ -6,63 +6,46 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { ChainStatus } from "../../protocol/job-status.ts";
-import { rpc } from "../../scripts/dev/chain.ts";
-import { freePorts } from "../../scripts/dev/ports.ts";
-import { behindSequencer, type Sequencer } from "../../scripts/dev/sequencer.ts";
-import { type Repeated, repeat } from "../../shared/repeat.ts";
+import type { Sequencer } from "../../scripts/dev/sequencer.ts";
 import { chat, eventually, readStream } from "../support/api-client.ts";
-import { type ChainReader, chainReader } from "../support/chain-reader.ts";
-import { Client, openStore } from "../support/client.ts";
+import type { ChainReader } from "../support/chain-reader.ts";
+import type { Client } from "../support/client.ts";
 import { untilIndexed } from "../support/indexed.ts";
-import { startTestStack, type TestStack } from "../support/stack.ts";
+import { type PromisedStack, startPromisedStack } from "../support/promised-stack.ts";
+import type { TestStack } from "../support/stack.ts";
 
 /** Its worker begins on a promise. */
 const MODEL = "qwen3-8b";
 /** Its worker waits for the block. */
 const CAREFUL_MODEL = "qwen3-14b";
-const BLOCK_SECONDS = 2;
 const LOCK_SECONDS = 20;
-const CREDITS = 10_000;
 /** A lock with so many tokens is above the gateway's limit for one job. */
 const EXPENSIVE_TOKENS = 30_000;
 
+let promised: PromisedStack;
 let sequencer: Sequencer;
 let stack: TestStack;
 let store: pg.Pool;
 let chain: ChainReader;
 let client: Client;
-let mining: Repeated | undefined;
 
-const mine = () => rpc(stack.info.rpc_url, "evm_mine");
-const mineEach = (ms: number) => repeat(() => mine().catch(() => {}), ms);
 const seenByChain = async (jobId: string) => (await chain.job(jobId)).status;
 
 beforeAll(async () => {
-  const plain = {
-    ports: await freePorts(2),
+  promised = await startPromisedStack({
     env: {
       api: { LOCK_SECONDS: String(LOCK_SECONDS) },
       workers: { WORKER_LOCK_WAIT_MS: "500", WORKER_SETTLEMENT_POLL_MS: "200" },
     },
     workers: [{ models: [MODEL] }, { models: [CAREFUL_MODEL], env: { WORKER_LOCK_SEEN: "latest" } }],
-  };
-  const promised = await behindSequencer(plain, BLOCK_SECONDS);
-  sequencer = promised.sequencer;
-  stack = await startTestStack(promised.options);
-  store = openStore(stack);
-  chain = chainReader(stack);
-  client = await Client.funded(stack, store, CREDITS);
-  await rpc(stack.info.rpc_url, "evm_setAutomine", [false]);
+  });
+  ({ sequencer, stack, store, chain, client } = promised);
 });
 afterEach(async () => {
-  await mining?.stop();
+  await promised.stopMining();
   sequencer.faults = {};
 });
-afterAll(async () => {
-  await store?.end();
-  await stack?.remove();
-  await sequencer?.close();
-});
+afterAll(() => promised?.remove());
 
 /** A streamed job of which something has been said: no block was made for it. */
 async function begun(model: string, tokens = 20) {
@@ -88,13 +71,13 @@ it("tokens come before the block, and the charge comes with it", async () => {
   expect(await seenByChain(jobId)).toBe(ChainStatus.None);
   // Lists and resources are of mined blocks.
   expect((await client.api.get(`/v1/jobs/${jobId}`)).status).toBe(404);
-  mining = mineEach(BLOCK_SECONDS * 1_000);
+  promised.mineBlocks();
   expect(await readStream(response)).toContain("[DONE]");
   expect(await settled(jobId)).toBeGreaterThan(0);
 });
 
 it("a job above the gateway's limit waits for its block", async () => {
-  mining = mineEach(BLOCK_SECONDS * 1_000);
+  promised.mineBlocks();
   const { jobId, response } = await begun(MODEL, EXPENSIVE_TOKENS);
   expect(await seenByChain(jobId)).not.toBe(ChainStatus.None);
   await readStream(response);
@@ -102,15 +85,15 @@ it("a job above the gateway's limit waits for its block", async () => {
 });
 
 it("a worker that waits for the block gets the job again with it", async () => {
-  const promised = sequencer.counts.promised;
+  const before = sequencer.counts.promised;
   const asked = begun(CAREFUL_MODEL);
   await eventually(
     async () => sequencer.counts.promised,
-    (count) => count > promised,
+    (count) => count > before,
   );
   // The worker looks for the lock for half a second, and refuses the job then.
   await sleep(2_000);
-  mining = mineEach(BLOCK_SECONDS * 1_000);
+  promised.mineBlocks();
   const { jobId, response } = await asked;
   expect(await readStream(response)).toContain("[DONE]");
   expect(await settled(jobId)).toBeGreaterThan(0);
@@ -121,10 +104,10 @@ it("a worker that waits for the block gets the job again with it", async () => {
 it("after a broken promise the same bytes are mined, and charged once", async () => {
   const { jobId, response } = await begun(MODEL);
   await sequencer.breakPromises();
-  await mine();
+  await promised.mine();
   expect(await seenByChain(jobId)).toBe(ChainStatus.None);
   const lock = response.headers.get("x-service-tx-hash");
-  mining = mineEach(BLOCK_SECONDS * 1_000);
+  promised.mineBlocks();
   expect(await readStream(response)).toContain("[DONE]");
   await settled(jobId);
   expect((await jobOf(jobId)).on_chain.escrow_tx).toBe(lock);
@@ -135,7 +118,7 @@ it("a lock that never comes is charged to nobody", async () => {
   const { jobId, response } = await begun(MODEL);
   sequencer.faults = { losesAll: true };
   await sequencer.breakPromises();
-  mining = mineEach(BLOCK_SECONDS * 1_000);
+  promised.mineBlocks();
   const events = await readStream(response);
   expect(events).not.toContain("[DONE]");
   expect(JSON.parse(events.at(-1) as string).error).toMatchObject({ code: "service_unavailable" });
@@ -153,7 +136,7 @@ it("with one promise in ten broken all answers are paid once and the books agree
   const before = await chain.account(client.account.address);
   sequencer.faults = { breakEvery: 10 };
   const broken = sequencer.counts.broken;
-  mining = mineEach(BLOCK_SECONDS * 1_000);
+  promised.mineBlocks();
   const jobs: string[] = [];
   const ask = async (): Promise<void> => {
     while (sequencer.counts.broken < broken + 2) {

@@ -10,25 +10,23 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { type Finding, type JobReport, verified } from "../../client/index.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
 import { rpc } from "../../scripts/dev/chain.ts";
-import { freePorts } from "../../scripts/dev/ports.ts";
-import { behindSequencer, type Sequencer } from "../../scripts/dev/sequencer.ts";
-import { type Repeated, repeat } from "../../shared/repeat.ts";
+import type { Sequencer } from "../../scripts/dev/sequencer.ts";
 import { type ApiClient, apiClient, chat, eventually, JSON_TYPE, readStream } from "../support/api-client.ts";
-import { type ChainReader, chainReader } from "../support/chain-reader.ts";
-import { Client, openStore } from "../support/client.ts";
+import type { ChainReader } from "../support/chain-reader.ts";
+import type { Client } from "../support/client.ts";
 import { giveGas } from "../support/gas.ts";
+import { BLOCK_SECONDS, CREDITS, type PromisedStack, startPromisedStack } from "../support/promised-stack.ts";
 import { SECOND_ADDRESS, SECOND_KEY, SecondGateway } from "../support/second-gateway.ts";
-import { startTestStack, type TestStack } from "../support/stack.ts";
+import type { TestStack } from "../support/stack.ts";
 import { checkLedger, readStories } from "../support/stories.ts";
 import { verifyJson } from "../verify/support/cli.ts";
 
 const MODEL = "qwen3-8b";
-const BLOCK_SECONDS = 2;
 /** A slow machine starts a gateway again within it. A test that needs it over moves the chain's clock. */
 const LOCK_SECONDS = 120;
-const CREDITS = 10_000;
 const BODY = chat(MODEL, "Tell me. [[tokens:20]]", { stream: true });
 
+let promised: PromisedStack;
 let sequencer: Sequencer;
 let stack: TestStack;
 let second: SecondGateway;
@@ -38,19 +36,15 @@ let client: Client;
 /** The client through the stack's own gateway, and through the second one. */
 let api: ApiClient;
 let other: ApiClient;
-let mining: Repeated | undefined;
 /** Jobs that clients paid for, and those that came to nothing, as the tests expect it. */
 const paid = new Set<string>();
 const unpaid = new Set<string>();
 
-const mine = () => rpc(stack.info.rpc_url, "evm_mine");
-const mineBlocks = () => {
-  mining = repeat(() => mine().catch(() => {}), BLOCK_SECONDS * 1_000);
-};
+const mine = () => promised.mine();
+const mineBlocks = () => promised.mineBlocks();
 
 beforeAll(async () => {
-  const plain = {
-    ports: await freePorts(2),
+  promised = await startPromisedStack({
     env: {
       api: { LOCK_SECONDS: String(LOCK_SECONDS) },
       // A worker does not settle by itself what the gateways do.
@@ -58,24 +52,16 @@ beforeAll(async () => {
     },
     workers: [{ models: [MODEL] }, { models: [MODEL] }],
     gatewayKeys: [SECOND_KEY],
-  };
-  const promised = await behindSequencer(plain, BLOCK_SECONDS);
-  sequencer = promised.sequencer;
-  stack = await startTestStack(promised.options);
-  store = openStore(stack);
-  chain = chainReader(stack);
-  client = await Client.funded(stack, store, CREDITS);
+  });
+  ({ sequencer, stack, store, chain, client } = promised);
   await giveGas(stack, SECOND_ADDRESS, "10");
-  second = new SecondGateway(stack, promised.options.env.api);
-  await rpc(stack.info.rpc_url, "evm_setAutomine", [false]);
+  second = new SecondGateway(stack, stack.options.env.api);
   api = client.api;
 });
-afterEach(() => mining?.stop());
+afterEach(() => promised.stopMining());
 afterAll(async () => {
-  await store?.end();
   await second?.kill();
-  await stack?.remove();
-  await sequencer?.close();
+  await promised?.remove();
 });
 
 type Begun = { jobId: string; lockTx: string; over: Promise<unknown> };
