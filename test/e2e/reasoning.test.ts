@@ -1,7 +1,8 @@
 /**
  * Reasoning is output: a client who asks for it gets it and pays for it, with openai's SDK through the whole system. The model servers stream it as
- * llama-server 0.7.0 does with `--reasoning-format deepseek` (`reasoning_content`, one count for both) and as DeepSeek's API does (its part of the
- * count in `completion_tokens_details`).
+ * llama-server 0.7.0 does with `--reasoning-format deepseek` (`reasoning_content`, one count for both), and as DeepSeek's API does (its part of the
+ * count in `completion_tokens_details`). DeepSeek's chunks are from a test of one of its clients, not from a recording: charmbracelet/fantasy at
+ * a5917e52, providertests/testdata/shapes/reasoning_then_toolcall/interleaved_with_nulls.
  */
 import { createHash } from "node:crypto";
 import OpenAI from "openai";

@@ -1,13 +1,23 @@
 /**
- * Requests that model servers do not survive: a server that fails where a prompt says so, in ten ways that are publicly reported of vLLM,
- * llama-server, Ollama and their proxies, and that answers every other prompt.
+ * Requests that model servers do not survive: a server that fails where a prompt says so, in ten ways, and that answers every other prompt. Seven ways
+ * are public reports, read on 2026-11-28:
+ *
+ *   template-500         ggml-org/llama.cpp#19851    the error of a chat template is llama-server's 500
+ *   engine-dead          vllm-project/vllm#42362     "500 Internal Server Error" once the engine is dead
+ *   cut-before-headers   ollama/ollama#1838          the runner aborts, and its client reads EOF
+ *   cut-after-headers    vllm-project/vllm#9260      an exception after "200 OK" breaks the stream off
+ *   error-event          BerriAI/litellm#40578       an error in a stream that began with 200
+ *   no-end               vllm-project/vllm#52852     neither a reason of the end nor `[DONE]`
+ *   html-page            HKUDS/nanobot#536           a proxy's page with 502
+ *
+ * Of the last three no report is known: they are answers outside the protocol, as a broken proxy could send them.
  */
 import { chunk, type Peer, type Script, startPeer, stream, usageAndDone } from "./peer.ts";
 
-/** What the server does with a prompt that holds `#name`. A template's error is its 500; a schema can hang its grammar. */
+/** What the server does with a prompt that holds `#name`. */
 const POISON: Record<string, Script> = {
   "template-500": (res) => void res.writeHead(500).end(JSON.stringify({ error: { message: "roles must alternate" } })),
-  "engine-dead-503": (res) => void res.writeHead(500).end("Internal Server Error"),
+  "engine-dead": (res) => void res.writeHead(500).end("Internal Server Error"),
   "cut-before-headers": (res) => void res.destroy(),
   "cut-after-headers": (res) => {
     res.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders();
