@@ -112,7 +112,11 @@ export function previewRoutes({ reader, config, render = rendered() }: PreviewPa
     drawing = true;
     for (let next = queue.nextInTurn(() => true); next !== undefined; next = queue.nextInTurn(() => true)) {
       const begun = performance.now();
-      await render(next.picture).then(next.resolve, next.reject);
+      try {
+        next.resolve(await render(next.picture));
+      } catch (error) {
+        next.reject(error);
+      }
       await sleep(REST * (performance.now() - begun));
     }
     drawing = false;

@@ -136,6 +136,17 @@ describe("the pictures", () => {
     expect(drawn).toEqual([1, 2, 5, 3, 4]);
   });
 
+  it("fail without harm where the library cannot be loaded", async () => {
+    let tries = 0;
+    const render = () => {
+      tries += 1;
+      throw new Error("no such library");
+    };
+    const { get } = await servePreviews(ROW, { render });
+    for (const n of [1, 2]) expect((await get(`/jobs/${jobId(n)}.png`)).status).toBe(500);
+    expect(tries).toBe(2);
+  });
+
   it("of the front is drawn once", async () => {
     let drawn = 0;
     const render = async () => {
