@@ -56,7 +56,6 @@ export class AnswerCache<T> {
     entry.until = until;
     entry.bytes = bytes;
     this.#bytes += bytes;
-    if (until === 0) this.#drop(key);
     // The oldest go first. An entry costs something, also where its answer is an error.
     for (const oldest of this.#kept.keys()) {
       if (this.#bytes <= this.#options.bytes && this.#kept.size <= MOST) break;

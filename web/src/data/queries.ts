@@ -289,7 +289,6 @@ export const deliveriesQuery = (webhookId: string, filter: { status?: string; be
     placeholderData: keepPreviousData,
   });
 
-/** `before`: only attempts before this number. */
 export const deliveryQuery = (id: string) =>
   queryOptions({
     queryKey: ["own", "delivery", id],

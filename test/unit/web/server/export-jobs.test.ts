@@ -2,16 +2,20 @@
 import express from "express";
 import { pino } from "pino";
 import { expect, it, onTestFinished } from "vitest";
+import { jobObject } from "../../../../api/jobs/job-reader.ts";
 import { errorHandler } from "../../../../api/routes/errors.ts";
+import { toApiJobId } from "../../../../protocol/job-id.ts";
 import { webAccountRoutes } from "../../../../web/server/account.ts";
+import { ESCROW } from "../../../support/fake-gateway.ts";
+import { indexedJob } from "../../support/jobs.ts";
 import { serve } from "../../support/serve.ts";
 
 /** The routes over jobs of which each page waits for `nextPage`; the wallet is what a header says. */
 async function openExports() {
-  const pages: ((cursor: string | null) => void)[] = [];
+  const pages: ((cursor: string | null, data?: object[]) => void)[] = [];
   const list = () =>
     new Promise((resolve) => {
-      pages.push((cursor) => resolve({ data: [], cursor }));
+      pages.push((cursor, data = []) => resolve({ data, cursor }));
     });
   const session: express.RequestHandler = (request, _response, next) => {
     request.client = { wallet: request.get("wallet") } as never;
@@ -23,12 +27,28 @@ async function openExports() {
   const url = `${await serve(app)}/jobs.csv`;
   const get = (wallet: string) => fetch(url, { headers: { wallet } });
   /** Answers the oldest page that somebody waits for. */
-  const nextPage = async (cursor: string | null) => {
+  const nextPage = async (cursor: string | null, data?: object[]) => {
     while (pages.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
-    pages.shift()?.(cursor);
+    pages.shift()?.(cursor, data);
   };
   return { get, nextPage, pages, waiting: () => pages.length };
 }
+
+it("has a line for each job, with the seconds to its answer at the end", async () => {
+  const { get, nextPage } = await openExports();
+  const reply = get("0xa");
+  const answered = indexedJob({ createdAt: 100, answeredAt: 103, model: 'llama,"large"' });
+  const found = [answered, indexedJob({ status: "failed" })].map((row) => ({ row, stored: null }));
+  await nextPage(
+    null,
+    found.map((rows) => ({ ...rows, job: jobObject(rows, ESCROW) })),
+  );
+  const [head, first, second, ...rest] = (await (await reply).text()).split("\r\n");
+  expect(head).toMatch(/^job_id,.*,answer_seconds$/);
+  expect(first).toMatch(new RegExp(`^${toApiJobId(answered.id)},.*,"llama,""large""",.*,3$`));
+  expect(second).toMatch(/^job_[0-9a-f]{32},.*,failed,.*,$/);
+  expect(rest).toEqual([""]);
+});
 
 it("refuses a second export of a wallet while one runs", async () => {
   const { get, nextPage, waiting } = await openExports();

@@ -130,7 +130,7 @@ function csvRows({ data }: Usage, span: string) {
 type UsageRow = Used & { key: string; name: ReactNode };
 
 /** The chain counts whole seconds: it cannot tell apart answers that take less than one. */
-function answerSeconds({ answer_seconds: took }: Used): string {
+function timeToAnswer({ answer_seconds: took }: Used): string {
   if (took === null) return "–";
   return took.p95 <= 1 ? "at most 1 s" : `${seconds(took.median)} / ${seconds(took.p95)}`;
 }
@@ -155,7 +155,7 @@ function UsageTable({ rows }: { rows: readonly UsageRow[] }) {
           <td className="end">
             {count(row.uncharged)} {row.uncharged === 0 ? null : `(${percent(row.uncharged / row.jobs)})`}
           </td>
-          <td className="end">{answerSeconds(row)}</td>
+          <td className="end">{timeToAnswer(row)}</td>
           <td className="end">{count(row.tokens)}</td>
         </tr>
       ))}
