@@ -145,11 +145,11 @@ test("reads jobs since the oldest open one by lock, operator, worker and six hou
   expect(rows.reduce((sum, row) => sum + row.jobs, 0)).toBe(601);
   const last = jobs.filter((n) => n % 50 === JOBS % 50).length;
   const worker = `0x${(JOBS % 50).toString(16).padStart(40, "0")}`;
-  const span = Math.floor(from / 21_600);
+  const start = Math.floor(from / 21_600) * 21_600;
   const ofOne = rows.filter((row) => row.worker === worker).toSorted((a, b) => a.units - b.units);
   expect(ofOne).toMatchObject([
-    { operator: 1, worker, span, over: false, units: 1 },
-    { operator: 1, worker, span, over: true, units: last - 1 },
+    { operator: 1, worker, start, over: false, units: 1 },
+    { operator: 1, worker, start, over: true, units: last - 1 },
   ]);
 });
 
@@ -185,7 +185,7 @@ test("a job disputed before its charge is neither settled nor failed", async () 
     { created_at, completed_at: null, status: "refunded" },
     { created_at, completed_at: null, status: "processing" },
   ]);
-  const [row] = (await readFrom(stage.pool, DAY)).filter(({ bucket }) => bucket === DAY / 600);
+  const [row] = (await readFrom(stage.pool, DAY)).filter(({ start }) => start === DAY);
   expect(row).toMatchObject({ jobs: 5, settled: 2, failed: 1, open: 2 });
 });
 

@@ -8,27 +8,30 @@ import { view } from "../../api/db/index-rows.ts";
 import { type Reader, sharedRead } from "../../api/db/pool.ts";
 import { JOB_STATES } from "../../protocol/job-status.ts";
 
-/** Jobs that one operator locked for one model within ten minutes, and that one worker has, or none. */
-export type DayRow = {
-  bucket: number;
-  operator: number;
-  model: number;
-  worker: string | null;
+/** Sums over jobs. */
+export type JobSums = {
   jobs: number;
   /** Charged ones, also if a dispute brought the charge back later. */
   settled: number;
   /** Ended without a charge; and those of them that were refunded, because nobody answered in time or after a dispute. */
   failed: number;
   refunded: number;
-  /** The jobs whose end is still to come: running ones, and those whose answer was proven and disputed before a charge. */
-  open: number;
   credits: number;
   /** Stablecoin units for the worker, and what the operator earned of the fee. */
   units: number;
   earned: number;
 };
 
-const BUCKET_SECONDS = 600;
+/** The jobs that one operator locked from `start` on (Unix seconds), for ten minutes or for six hours of UTC, and that one worker has, or none. */
+type LockedJobs = JobSums & { start: number; operator: number; worker: string | null };
+
+/**
+ * Jobs of ten minutes, for one model. `open`: those whose end is still to come, which are running ones, and those whose answer was proven and
+ * disputed before a charge.
+ */
+export type DayRow = LockedJobs & { model: number; open: number };
+
+const DAY_ROW_SECONDS = 600;
 const DAY_SECONDS = 86_400;
 
 /**
@@ -39,16 +42,16 @@ export function networkDay(reader: Reader, now: () => number = Date.now): () => 
   let kept: DayRow[] = [];
   let from = 0;
   return sharedRead(async () => {
-    const oldest = Math.ceil((now() / 1000 - DAY_SECONDS) / BUCKET_SECONDS);
+    const oldest = Math.ceil((now() / 1000 - DAY_SECONDS) / DAY_ROW_SECONDS) * DAY_ROW_SECONDS;
     const begin = Math.max(from, oldest);
     // First, so that no row is missing before the block that it names.
     const indexed = (await getHead(reader))?.blockTime ?? 0;
-    const rows = await readFrom(reader, begin * BUCKET_SECONDS);
-    const ended = Math.floor(indexed / BUCKET_SECONDS);
-    const over = rows.reduce((first, { open, bucket }) => (open > 0 ? Math.min(first, bucket) : first), ended);
+    const rows = await readFrom(reader, begin);
+    const ended = Math.floor(indexed / DAY_ROW_SECONDS) * DAY_ROW_SECONDS;
+    const over = rows.reduce((first, { open, start }) => (open > 0 ? Math.min(first, start) : first), ended);
     from = Math.max(begin, over);
-    const all = [...kept.filter(({ bucket }) => bucket >= oldest), ...rows];
-    kept = all.filter(({ bucket }) => bucket < from);
+    const all = [...kept.filter(({ start }) => start >= oldest), ...rows];
+    kept = all.filter(({ start }) => start < from);
     return all;
   }, now);
 }
@@ -65,19 +68,17 @@ export const readFrom = (reader: Reader, since: number): Promise<DayRow[]> =>
   read<DayRow>(
     reader,
     "network_day",
-    `SELECT created_at / ${BUCKET_SECONDS} AS bucket, operator, model_number AS model, worker,
+    `SELECT created_at / ${DAY_ROW_SECONDS} * ${DAY_ROW_SECONDS} AS start, operator, model_number AS model, worker,
        count(*) FILTER (WHERE status <> ALL('{failed,refunded}') AND completed_at IS NULL) AS open, ${SUMS}
      FROM ${view("job")} WHERE operator = ANY(ARRAY(SELECT number FROM ${view("operator")})) AND status = ANY($1) AND created_at >= $2
      GROUP BY 1, 2, 3, 4`,
     [JOB_STATES, since],
   );
 
-export type DayTotal = Pick<DayRow, "jobs" | "settled" | "failed" | "refunded" | "credits" | "units" | "earned">;
-
-const NOTHING: DayTotal = { jobs: 0, settled: 0, failed: 0, refunded: 0, credits: 0, units: 0, earned: 0 };
+const NOTHING: JobSums = { jobs: 0, settled: 0, failed: 0, refunded: 0, credits: 0, units: 0, earned: 0 };
 
 /** The rows' sums. */
-export const totalOf = (rows: readonly DayTotal[]): DayTotal =>
+export const totalOf = (rows: readonly JobSums[]): JobSums =>
   rows.reduce(
     (total, row) => ({
       jobs: total.jobs + row.jobs,
@@ -92,80 +93,49 @@ export const totalOf = (rows: readonly DayTotal[]): DayTotal =>
   );
 
 /** The rows' sums by one of their columns. */
-export const totalsBy = <K>(rows: readonly DayRow[], key: (row: DayRow) => K): Map<K, DayTotal> =>
+export const totalsBy = <Row extends JobSums, K>(rows: readonly Row[], key: (row: Row) => K): Map<K, JobSums> =>
   new Map([...Map.groupBy(rows, key)].map(([value, group]) => [value, totalOf(group)]));
 
-/**
- * Jobs that one operator locked within six hours of UTC, numbered since 1970, and that one worker has, or none. `span`: 0 if older than the last 30
- * days. `over`: locked before every job that can still be charged.
- */
-export type SpanRow = DayTotal & { operator: number; worker: string | null; span: number; over: boolean };
+/** The rows' sums by spans of so many seconds of UTC, by the begin of the span. A span has whole rows in it. */
+export const totalsIn = (rows: readonly LockedJobs[], seconds: number): Map<number, JobSums> =>
+  totalsBy(rows, ({ start }) => Math.floor(start / seconds) * seconds);
 
-/**
- * A worker's earnings: stablecoin units of settled jobs, ever and of those locked in the last seven UTC days, today's included; and the
- * rows that they are from.
- */
-export type Earned = { ever: number; week: number; rows: readonly SpanRow[] };
+/** Jobs of six hours. `start`: 0 of all that are older than the last 30 days. `over`: locked before every job that can still be charged. */
+export type SpanRow = LockedJobs & { over: boolean };
 
 const SPAN_SECONDS = 21_600;
-const SPANS_A_DAY = DAY_SECONDS / SPAN_SECONDS;
 const KEPT_DAYS = 30;
 
-export type Past = { workers: ReadonlyMap<string, Earned>; operators: ReadonlyMap<number, readonly SpanRow[]> };
+/** All jobs by six hours; and the sums of each worker (lower case), ever and of the last seven UTC days, today's included. */
+export type Past = Record<"ever" | "week", ReadonlyMap<string | null, JobSums>> & { rows: readonly SpanRow[] };
 
-/** Reads what workers (lower case) earned, and the jobs of each operator, one row for six hours. What is over is read once and kept. */
+/** Reads the jobs of all time. What is over is read once and kept. */
 export function jobsBySpan(reader: Reader, now: () => number = Date.now): () => Promise<Past> {
   let kept: SpanRow[] = [];
   let from = 0;
   return sharedRead(async () => {
-    const today = Math.floor(now() / 1000 / DAY_SECONDS);
-    const [first, week] = [(today - KEPT_DAYS + 1) * SPANS_A_DAY, (today - 6) * SPANS_A_DAY];
+    const today = Math.floor(now() / 1000 / DAY_SECONDS) * DAY_SECONDS;
+    const [first, week] = [today - (KEPT_DAYS - 1) * DAY_SECONDS, today - 6 * DAY_SECONDS];
     // First, so that nothing before it can change after the next read.
     const until = Math.max(from, await oldestOpen(reader));
     const rows = [...kept, ...(await readSpans(reader, { from, until, first }))].map((row) => ({
       ...row,
-      span: row.span < first ? 0 : row.span,
+      start: row.start < first ? 0 : row.start,
     }));
-    kept = merged(
-      rows.filter(({ over }) => over),
-      ({ worker, operator, span }) => `${worker} ${operator} ${span}`,
-    );
+    kept = merged(rows.filter(({ over }) => over));
     from = until;
-    const ofWorkers = Map.groupBy(rows, ({ worker }) => worker ?? "");
-    const ofOperators = Map.groupBy(rows, ({ operator }) => operator);
-    return {
-      workers: new Map(
-        [...ofWorkers].map(([worker, own]) => {
-          const bySpan = merged(own, ({ span }) => span);
-          return [
-            worker,
-            {
-              ever: totalOf(bySpan).units,
-              week: totalOf(bySpan.filter(({ span }) => span >= week)).units,
-              rows: bySpan,
-            },
-          ];
-        }),
-      ),
-      operators: new Map([...ofOperators].map(([operator, own]) => [operator, merged(own, ({ span }) => span)])),
-    };
+    const ofWorker = ({ worker }: SpanRow) => worker;
+    const ofWeek = rows.filter(({ start }) => start >= week);
+    return { rows, ever: totalsBy(rows, ofWorker), week: totalsBy(ofWeek, ofWorker) };
   }, now);
 }
 
-/** One row for all that have the same key. */
-const merged = (rows: readonly SpanRow[], key: (row: SpanRow) => unknown): SpanRow[] =>
-  [...Map.groupBy(rows, key).values()].map((group) => ({ ...(group[0] as SpanRow), ...totalOf(group) }));
-
-/** `from`: Unix seconds. */
-type Time = { from: number; seconds: number };
-
-/** Sums of a part of the 24 hours of `rows`, which begins and ends at whole ten minutes. */
-export const totalInDay = (rows: readonly DayRow[], { from, seconds }: Time): DayTotal =>
-  totalOf(rows.filter(({ bucket }) => bucket >= from / BUCKET_SECONDS && bucket < (from + seconds) / BUCKET_SECONDS));
-
-/** Sums of a part of the last 30 days, which begins and ends at whole six hours of UTC. */
-export const totalInSpans = (rows: readonly SpanRow[], { from, seconds }: Time): DayTotal =>
-  totalOf(rows.filter(({ span }) => span >= from / SPAN_SECONDS && span < (from + seconds) / SPAN_SECONDS));
+/** One row for all of one operator, one worker and the same six hours. */
+const merged = (rows: readonly SpanRow[]): SpanRow[] =>
+  [...Map.groupBy(rows, ({ worker, operator, start }) => `${worker} ${operator} ${start}`).values()].map((group) => ({
+    ...(group[0] as SpanRow),
+    ...totalOf(group),
+  }));
 
 /** Time of the lock of the oldest job that can still be charged; of the newest block if there is none. */
 async function oldestOpen(reader: Reader): Promise<number> {
@@ -184,12 +154,12 @@ export async function chargedEver(reader: Reader): Promise<number> {
 
 type SpanRange = { from: number; until: number; first: number };
 
-/** Sums by operator, worker and six hours of jobs locked at `from` or later; those before `until` are over, those before the span `first` are one. */
+/** Sums by operator, worker and six hours of jobs locked at `from` or later; those before `until` are over, those before `first` are one row. */
 export const readSpans = (reader: Reader, { from, until, first }: SpanRange): Promise<SpanRow[]> =>
   read<SpanRow>(
     reader,
     "jobs_by_span",
-    `SELECT operator, worker, CASE WHEN created_at / ${SPAN_SECONDS} < $4 THEN 0 ELSE created_at / ${SPAN_SECONDS} END AS span,
+    `SELECT operator, worker, CASE WHEN created_at < $4 THEN 0 ELSE created_at / ${SPAN_SECONDS} * ${SPAN_SECONDS} END AS start,
        created_at < $3 AS over, ${SUMS}
      FROM ${view("job")} WHERE operator = ANY(ARRAY(SELECT number FROM ${view("operator")})) AND status = ANY($1) AND created_at >= $2
      GROUP BY 1, 2, 3, 4`,

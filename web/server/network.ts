@@ -50,15 +50,13 @@ import {
 import {
   chargedEver,
   type DayRow,
-  type DayTotal,
+  type JobSums,
   jobsBySpan,
   networkDay,
-  type Past,
   type SpanRow,
-  totalInDay,
-  totalInSpans,
   totalOf,
   totalsBy,
+  totalsIn,
 } from "./network-day.ts";
 
 /** The workers as the gateway finds them: who hosts which model, their state, and how they count. */
@@ -118,7 +116,7 @@ export function networkRoutes(reader: Reader, pool: AskedWorkers, operator: numb
   const shownWorkers = async (rows: readonly WorkerRow[]): Promise<contract.Worker[]> => {
     const signers = rows.map((row) => row.signer);
     // One question for all workers: these pages share their connections with jobs.
-    const [catalog, slashes, incidents, jobs, failed, { workers: earned }, worked] = await Promise.all([
+    const [catalog, slashes, incidents, jobs, failed, { ever, week }, worked] = await Promise.all([
       listModels(reader),
       listSlashes(reader, signers, SLASHES_SHOWN).then((all) => Map.groupBy(all, ({ worker }) => worker)),
       listWorkerIncidents(reader, signers, INCIDENTS_SHOWN).then((all) => Map.groupBy(all, ({ worker }) => worker)),
@@ -150,8 +148,8 @@ export function networkRoutes(reader: Reader, pool: AskedWorkers, operator: numb
         first_token_ms: rounded(states.get(signer)?.firstTokenMs),
         jobs_24h: today.settled,
         earned_24h: today.units,
-        earned_7d: earned.get(signer)?.week ?? 0,
-        earned_total: earned.get(signer)?.ever ?? 0,
+        earned_7d: week.get(signer)?.units ?? 0,
+        earned_total: ever.get(signer)?.units ?? 0,
         hourly: hourlyPay(worked.get(signer), { all: today.units, ours: ofOurs.get(signer)?.units ?? 0 }),
         success_24h: shareOf(ofOurs.get(signer)?.settled ?? 0, failed.get(signer) ?? 0),
         models: models.map((number) => names.get(number) ?? `model ${number}`),
@@ -221,10 +219,7 @@ export function networkRoutes(reader: Reader, pool: AskedWorkers, operator: numb
   const seenOfWorker = async (signer: string, range: ObservedRange): Promise<contract.WorkerSpan[]> => {
     const [spans, jobsIn] = await Promise.all([
       observedOfWorker(reader, signer, range),
-      jobsInBars(range, {
-        ofDay: ({ worker }) => worker === signer,
-        ofPast: ({ workers }) => workers.get(signer)?.rows,
-      }),
+      jobsInBars(range, ({ worker }) => worker === signer),
     ]);
     return spans.map((one) => ({ ...one, earned: jobsIn(Date.parse(one.from) / 1_000).units }));
   };
@@ -232,7 +227,7 @@ export function networkRoutes(reader: Reader, pool: AskedWorkers, operator: numb
     const now = Date.now();
     const [seen, jobsIn] = await Promise.all([
       number === operator ? observedOfService(reader, range, now) : null,
-      jobsInBars(range, { ofDay: (row) => row.operator === number, ofPast: ({ operators }) => operators.get(number) }),
+      jobsInBars(range, (row) => row.operator === number),
     ]);
     return barsOf(range, now).map((start, index) => {
       const { settled, failed, refunded, credits } = jobsIn(start);
@@ -240,15 +235,11 @@ export function networkRoutes(reader: Reader, pool: AskedWorkers, operator: numb
       return { from, charged: settled, failed: failed - refunded, refunded, credits, observed: seen?.[index] ?? null };
     });
   };
-  /** Sums of the jobs in one bar, by its begin. Days are kept by ten minutes, what was before them by six hours. */
-  const jobsInBars = async (range: ObservedRange, { ofDay, ofPast }: JobsOf): Promise<(from: number) => DayTotal> => {
-    const { seconds } = OBSERVED_RANGES[range];
-    if (range === "24h") {
-      const rows = (await day()).filter(ofDay);
-      return (from) => totalInDay(rows, { from, seconds });
-    }
-    const rows = ofPast(await past()) ?? [];
-    return (from) => totalInSpans(rows, { from, seconds });
+  /** Sums of some jobs in each bar, by its begin. Those of a day are kept by ten minutes, those before it by six hours. */
+  const jobsInBars = async (range: ObservedRange, isMeant: (row: DayRow | SpanRow) => boolean) => {
+    const rows: readonly (DayRow | SpanRow)[] = range === "24h" ? await day() : (await past()).rows;
+    const totals = totalsIn(rows.filter(isMeant), OBSERVED_RANGES[range].seconds);
+    return (from: number): JobSums => totals.get(from) ?? NOTHING;
   };
   const modelSeen: RequestHandler = async (request, response) => {
     const [{ number }, range] = [await modelOf(request), rangeOf(request)];
@@ -363,9 +354,6 @@ export function networkRoutes(reader: Reader, pool: AskedWorkers, operator: numb
     .get("/network", network);
 }
 
-/** Whose jobs are meant: in the rows of a day, and in what is kept of the 30 days before. */
-type JobsOf = { ofDay: (row: DayRow) => boolean; ofPast: (past: Past) => readonly SpanRow[] | undefined };
-
 /** The time that a chart shows: 24 hours unless the request names another one. */
 function rangeOf({ query: { range = "24h" } }: Request): ObservedRange {
   if (Object.hasOwn(OBSERVED_RANGES, String(range))) return range as ObservedRange;
@@ -375,7 +363,7 @@ function rangeOf({ query: { range = "24h" } }: Request): ObservedRange {
   });
 }
 
-const showModel = (row: ModelRow, pool: AskedWorkers, today: DayTotal): Omit<contract.Model, "observed_24h"> => ({
+const showModel = (row: ModelRow, pool: AskedWorkers, today: JobSums): Omit<contract.Model, "observed_24h"> => ({
   number: row.number,
   id: row.id,
   owned_by: row.ownedBy,
@@ -403,7 +391,7 @@ function hourlyPay(time: WorkTime | undefined, units: { all: number; ours: numbe
   return { asked: pay(time.asked, units.all), at_work: pay(time.atWork, units.ours) };
 }
 
-const showOperator = (row: OperatorRow, today: DayTotal, ruled: readonly RulingTotal[]): contract.Operator => ({
+const showOperator = (row: OperatorRow, today: JobSums, ruled: readonly RulingTotal[]): contract.Operator => ({
   number: row.number,
   admin: getAddress(row.admin),
   stopped: row.stopped,

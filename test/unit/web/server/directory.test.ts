@@ -162,7 +162,7 @@ it("refuses charts of a time that is not kept", async () => {
 
 it("counts a worker's success by this operator's jobs and its seen failures", async () => {
   const day = {
-    bucket: 1,
+    start: 600,
     operator: 1,
     model: 1,
     worker: signer(1),
@@ -191,10 +191,10 @@ it("shows what a worker earned in all and in seven days, and what it is owed", a
   const { reply } = await ask("workers/1", {
     index_workers: [worker(1), worker(2)],
     index_jobs_by_span: [
-      { ...earned, span: 0, units: 1_000 },
-      { ...earned, span: (today - 6) * 4, units: 200 },
-      { ...earned, span: today * 4, units: 30 },
-      { ...earned, worker: signer(2), span: today * 4, units: 4 },
+      { ...earned, start: 0, units: 1_000 },
+      { ...earned, start: (today - 6) * 86_400, units: 200 },
+      { ...earned, start: today * 86_400, units: 30 },
+      { ...earned, worker: signer(2), start: today * 86_400, units: 4 },
     ],
     index_treasury_debts: [{ jobId: JOB_ID, units: 5 }],
   });
@@ -206,7 +206,7 @@ it("shows what a worker earned in all and in seven days, and what it is owed", a
 });
 
 it("says what a worker earns an hour ready and an hour at work, from a minute on", async () => {
-  const charged = { bucket: 1, model: 1, worker: signer(1), jobs: 1, settled: 1, failed: 0, open: 0, credits: 2 };
+  const charged = { start: 600, model: 1, worker: signer(1), jobs: 1, settled: 1, failed: 0, open: 0, credits: 2 };
   const hourly = async (time: object[]) => {
     const { reply } = await ask("workers", {
       index_workers: [worker(1)],
@@ -262,7 +262,7 @@ it("shows how the disputes of an operator's jobs ended, and which it lost", asyn
     index_disputes_lost_by: [{ ...lost, byOperator: false, resolvedAt: 2 }],
     index_network_day: [
       {
-        bucket: 1,
+        start: 600,
         operator: 1,
         model: 1,
         worker: null,
@@ -290,11 +290,11 @@ it("shows how the disputes of an operator's jobs ended, and which it lost", asyn
 it("charts the jobs of every operator, observations of the service's own alone", async () => {
   const now = Date.now() / 1_000;
   const jobs = { model: 1, worker: null, jobs: 9, settled: 5, failed: 3, refunded: 1, open: 1, credits: 50, units: 0 };
-  const spans = [Math.floor(now / 86_400) * 4, Math.floor(now / 86_400) * 4 - 8];
+  const today = Math.floor(now / 86_400) * 86_400;
   const rows = {
     index_operators: [operator, { ...operator, number: 2 }],
-    index_network_day: [1, 2, 2].map((number) => ({ ...jobs, operator: number, bucket: Math.floor(now / 600) })),
-    index_jobs_by_span: spans.map((span) => ({ ...jobs, operator: 2, span, over: false })),
+    index_network_day: [1, 2, 2].map((number) => ({ ...jobs, operator: number, start: Math.floor(now / 600) * 600 })),
+    index_jobs_by_span: [today, today - 2 * 86_400].map((start) => ({ ...jobs, operator: 2, start, over: false })),
     "observed-service": [{ ...SUMS, start: Math.floor(now / 3_600) * 3_600 }],
   };
   const chart = async (path: string) => {

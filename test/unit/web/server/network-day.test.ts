@@ -1,23 +1,15 @@
 /** The numbers of a day and of all time are open to everybody: asking for them must not cost a scan of the jobs each time. */
 import { expect, it } from "vitest";
 import { sharedRead } from "../../../../api/db/pool.ts";
-import {
-  type DayRow,
-  jobsBySpan,
-  networkDay,
-  type SpanRow,
-  totalInDay,
-  totalInSpans,
-} from "../../../../web/server/network-day.ts";
+import { type DayRow, jobsBySpan, networkDay, type SpanRow, totalsIn } from "../../../../web/server/network-day.ts";
 
 const HOUR = 3_600;
 /** The beginning of ten minutes, Unix seconds. */
 const START = 1_700_000_400;
-const bucketAt = (time: number) => Math.floor(time / 600);
 
 /** A job of worker `w`, locked at a time; without an end it is open. */
 const jobAt = (time: number, ends: "settled" | "failed" | "open" = "settled"): DayRow => ({
-  bucket: bucketAt(time),
+  start: Math.floor(time / 600) * 600,
   operator: 1,
   model: 1,
   worker: "w",
@@ -38,7 +30,7 @@ function world() {
     if (name === "index_head") return { rows: [{ blockTime: state.indexed }] };
     const since = values[1] as number;
     state.since.push(since);
-    return { rows: state.jobs.filter(({ bucket }) => bucket * 600 >= since) };
+    return { rows: state.jobs.filter(({ start }) => start >= since) };
   };
   const day = networkDay({ query } as never, () => state.now * 1000);
   const later = async (seconds: number) => {
@@ -137,11 +129,11 @@ function paidWorld() {
     const [, from = 0, until = 0, first = 0] = values;
     state.since.push(from);
     const found = state.jobs.filter(({ at, units }) => units !== null && at >= from);
-    const spanOf = (at: number) => (Math.floor(at / SPAN) < first ? 0 : Math.floor(at / SPAN));
+    const startOf = (at: number) => (at < first ? 0 : Math.floor(at / SPAN) * SPAN);
     const rows = found.map(({ at, units, operator = 1, worker = "w" }) => {
       const settled = Number(units !== 0);
       const ends = { jobs: 1, settled, failed: 1 - settled, refunded: 0, credits: 2 * settled, earned: 0 };
-      return { operator, worker, span: spanOf(at), over: at < until, ...ends, units };
+      return { operator, worker, start: startOf(at), over: at < until, ...ends, units };
     });
     return { rows };
   };
@@ -150,12 +142,15 @@ function paidWorld() {
     state.now += seconds;
     return await read();
   };
-  const later = async (seconds: number) => (await past(seconds)).workers.get("w");
+  const later = async (seconds: number) => {
+    const { ever, week, rows } = await past(seconds);
+    return { ever: ever.get("w")?.units, week: week.get("w")?.units, rows };
+  };
   return { state, past, later };
 }
 
-const earnedIn = (earned: { rows: readonly SpanRow[] } | undefined, time: { from: number; seconds: number }) =>
-  totalInSpans(earned?.rows ?? [], time).units;
+const earnedIn = ({ rows }: { rows: readonly SpanRow[] }, { from, seconds }: { from: number; seconds: number }) =>
+  totalsIn(rows, seconds).get(from)?.units;
 
 it("adds what a worker earns to what it earned, and reads old jobs once", async () => {
   const { state, later } = paidWorld();
@@ -197,15 +192,14 @@ it("keeps what was earned by six hours of 30 days, older pay only in the sum", a
   expect(earned).toMatchObject({ ever: 31, week: 16 });
   expect(earnedIn(earned, { from: first, seconds: SPAN })).toBe(6);
   expect(earnedIn(earned, { from: first, seconds: DAY })).toBe(14);
-  expect(earnedIn(earned, { from: first - DAY, seconds: DAY })).toBe(0);
-  expect(earnedIn(undefined, { from: TODAY, seconds: DAY })).toBe(0);
+  expect(earnedIn(earned, { from: first - DAY, seconds: DAY })).toBeUndefined();
   // A day later the oldest day is only in the sum.
   const next = await later(DAY);
   expect(next).toMatchObject({ ever: 31, week: 16 });
-  expect(earnedIn(next, { from: first, seconds: DAY })).toBe(0);
+  expect(earnedIn(next, { from: first, seconds: DAY })).toBeUndefined();
 });
 
-it("sums the jobs of some ten minutes of the last day", () => {
+it("sums the jobs of an hour from its ten minutes", () => {
   const row = {
     operator: 1,
     model: 1,
@@ -218,8 +212,8 @@ it("sums the jobs of some ten minutes of the last day", () => {
     credits: 1,
     earned: 0,
   };
-  const rows = [5, 6, 11, 12].map((bucket, n) => ({ ...row, bucket, units: 10 ** n }));
-  expect(totalInDay(rows, { from: 3_600, seconds: 3_600 })).toMatchObject({ jobs: 2, credits: 2, units: 110 });
+  const rows = [5, 6, 11, 12].map((nth, n) => ({ ...row, start: nth * 600, units: 10 ** n }));
+  expect(totalsIn(rows, HOUR).get(HOUR)).toMatchObject({ jobs: 2, credits: 2, units: 110 });
 });
 
 it("counts each operator's jobs by six hours, of all workers, also failed ones", async () => {
@@ -232,9 +226,10 @@ it("counts each operator's jobs by six hours, of all workers, also failed ones",
     { at: TODAY - DAY, units: 11, operator: 2 },
     { at: TODAY, units: null },
   ];
-  const day = { from: TODAY - DAY, seconds: DAY };
-  const of = async (operator: number, seconds: number) =>
-    totalInSpans((await past(seconds)).operators.get(operator) ?? [], day);
+  const of = async (wanted: number, seconds: number) => {
+    const rows = (await past(seconds)).rows.filter(({ operator }) => operator === wanted);
+    return totalsIn(rows, DAY).get(TODAY - DAY);
+  };
   const expected = { jobs: 3, settled: 2, failed: 1, refunded: 0, credits: 4, units: 16, earned: 0 };
   expect(await of(1, 60)).toEqual(expected);
   expect(await of(2, 60)).toMatchObject({ jobs: 1, units: 11 });
