@@ -34,6 +34,8 @@ export class ReorgWatch {
   #newest: Block | undefined;
   /** Newest blocks of the last looks, and when that was (`performance.now()`): of the last minute, and the last one before it. */
   #heights: { number: number; at: number }[] = [];
+  /** Blocks up to this one are not read again: a look found nothing missing when they were deep already. */
+  #checked = Number.MAX_SAFE_INTEGER;
   /** Nonces that were missed at the last look, and by how many looks in a row. */
   #missed = new Map<number, number>();
   #timer: NodeJS.Timeout | undefined;
@@ -55,10 +57,12 @@ export class ReorgWatch {
 
   /** Transactions that are not where they were seen mined, by this look and those before it. */
   async #lost(): Promise<OutboxRow[]> {
+    // A look that the node breaks off says nothing: the counts stay as they are.
+    const missing = await this.#missing();
     const before = this.#missed;
     this.#missed = new Map();
     const lost: OutboxRow[] = [];
-    for (const row of await this.#missing()) {
+    for (const row of missing) {
       const looks = (before.get(row.nonce) ?? 0) + 1;
       if (looks < LOOKS) this.#missed.set(row.nonce, looks);
       else lost.push(row);
@@ -76,12 +80,15 @@ export class ReorgWatch {
   async #missing(): Promise<OutboxRow[]> {
     const { account, outbox } = this.#context;
     await this.#followHead();
-    const moved = await this.#moved();
+    const deep = this.#deepBlock();
+    // While the node is away, blocks become deep that no look has found in their places since.
+    const moved = await this.#moved(Math.min(this.#checked, deep));
     // Asked for before the count: what is mined meanwhile is not lost.
     const last = await outbox.lastMined();
     const count = Number(await this.#rpc.request<Hex>("eth_getTransactionCount", [account.address, "latest"]));
-    if (moved.length === 0 && count > last) return [];
-    return outbox.mined(moved, count, last);
+    if (moved.length > 0 || count <= last) return outbox.mined(moved, count, last);
+    this.#checked = deep;
+    return [];
   }
 
   /** Looks every two seconds; `again` brings a transaction to its end. */
@@ -126,9 +133,8 @@ export class ReorgWatch {
     this.#newest = newest;
   }
 
-  /** Nonces of transactions whose block is another one now. */
-  async #moved(): Promise<number[]> {
-    const since = this.#deepBlock();
+  /** Nonces of transactions that were seen mined above this block and whose block is another one now. */
+  async #moved(since: number): Promise<number[]> {
     // A block above `#newest` can be removed without a trace in it: a look with a newer one reads such a block.
     const newest = Number(this.#newest?.number ?? 0);
     for (const number of this.#sure.keys()) if (number <= since || number > newest) this.#sure.delete(number);
@@ -166,8 +172,8 @@ export class ReorgWatch {
   }
 
   /**
-   * The newest block with so many on top that reorganisations below it are not looked for: 64, or as many as the chain made within the last minute. A
-   * quick chain makes 64 within the looks that a reorganisation takes to be noticed.
+   * The newest block with so many on top that no reorganisation is expected below it: 64, or as many as the chain made within the last
+   * minute. A quick chain makes 64 within the looks that a reorganisation takes to be noticed.
    */
   #deepBlock(): number {
     const newest = Number(this.#newest?.number ?? 0);

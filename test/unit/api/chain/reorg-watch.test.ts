@@ -20,6 +20,11 @@ type Look = {
   hashes: readonly (string | null)[];
   newest?: { number: string; hash: string };
   before?: () => string;
+  /** The node does not say which block is the newest one. */
+  isAway?: boolean;
+};
+const noAnswer = () => {
+  throw new Error("the node does not answer");
 };
 let looks: Look[];
 let takenBack: string[];
@@ -39,7 +44,7 @@ function watch(): ReorgWatch {
     maySend: () => true,
     term: () => 0,
     outbox: {
-      minedAbove: async () => mined(),
+      minedAbove: async (above: number) => mined().filter(({ block }) => block > above),
       lastMined: async () => mined().at(-1)?.nonce ?? -1,
       mined: async (nonces: number[], from: number, to: number) =>
         mined()
@@ -52,6 +57,7 @@ function watch(): ReorgWatch {
   const request = async (method: string, [tag]: [string]) => {
     if (method === "eth_getTransactionCount") return `0x${now().count.toString(16)}`;
     if (tag === "latest") look += 1;
+    if (now().isAway) return noAnswer();
     const place = MINED.findIndex(({ block }) => block === Number(tag));
     const { before } = now();
     if (tag !== "latest" && place < 0 && before !== undefined) return { number: tag, hash: before() };
@@ -121,9 +127,6 @@ it.each(cases)("a running gateway takes back, once, what stays lost: a node %s",
 });
 
 const newest = (number: string, hash: string) => ({ newest: { number, hash } });
-const noAnswer = () => {
-  throw new Error("the node does not answer");
-};
 const removed = { count: 8, hashes: ["0xaa", "0xbb"] };
 
 it.each<[string, Look[]]>([
@@ -156,6 +159,31 @@ it.each<[string, Look[]]>([
   const watching = watch();
   watching.start(async () => {});
   await vi.advanceTimersByTimeAsync(60_000);
+  watching.stop();
+  expect(takenBack).toEqual(["0x07"]);
+});
+
+it("takes back what is lost although each second look is broken off", async () => {
+  const gone = { ...removed, ...newest("0x16", "0x02") };
+  const broken = { ...gone, before: noAnswer };
+  looks = [{ ...here, ...newest("0x16", "0x01") }, ...Array.from({ length: 20 }, () => [gone, broken]).flat()];
+  const watching = watch();
+  watching.start(async () => {});
+  await vi.advanceTimersByTimeAsync(60_000);
+  watching.stop();
+  expect(takenBack).toEqual(["0x07"]);
+});
+
+it("takes back what was lost while the node was away, however deep it would be by now", async () => {
+  const away = { ...here, isAway: true };
+  looks = [
+    { ...here, ...newest("0x16", "0x01") },
+    ...Array.from({ length: 60 }, () => away),
+    { ...removed, ...newest("0x100", "0x02") },
+  ];
+  const watching = watch();
+  watching.start(async () => {});
+  await vi.advanceTimersByTimeAsync(180_000);
   watching.stop();
   expect(takenBack).toEqual(["0x07"]);
 });
