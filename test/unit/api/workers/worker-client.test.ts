@@ -58,6 +58,17 @@ const offer = {
   model: "qwen3-8b",
   request: { messages: [{ role: "user", content: "Hello" }], max_tokens: 10 },
 } as const satisfies Dispatch as Dispatch;
+const completion = {
+  jobId: offer.assignment.jobId,
+  proofHash: `0x${"33".repeat(32)}`,
+  promptTokens: 1,
+  completionTokens: 1,
+  reasoningTokens: 0,
+  textBytes: 2,
+  completedAt: 1,
+};
+/** The last event of the job's stream. */
+const done = event("completed", { completion, signature: `0x${"44".repeat(65)}`, finish_reason: "stop" });
 const dispatch = (endpoint: string, allowLocal = true) =>
   client(allowLocal).dispatch(
     endpoint,
@@ -222,16 +233,6 @@ describe("the gateway's connection to workers", () => {
   });
 
   describe("reads the stream of a job", () => {
-    const completion = {
-      jobId: offer.assignment.jobId,
-      proofHash: `0x${"33".repeat(32)}`,
-      promptTokens: 1,
-      completionTokens: 1,
-      reasoningTokens: 0,
-      textBytes: 2,
-      completedAt: 1,
-    };
-    const done = event("completed", { completion, signature: `0x${"44".repeat(65)}`, finish_reason: "stop" });
     const acknowledged = event("acknowledged", { signature: `0x${"55".repeat(65)}` });
 
     /** What the gateway hears of a stream of these bytes. */
@@ -365,19 +366,7 @@ describe("the gateway's connection to workers", () => {
     const url = await serve((request, response) => {
       ports.add(request.socket.remotePort);
       request.resume().on("end", () => {
-        const completion = {
-          jobId: offer.assignment.jobId,
-          proofHash: `0x${"33".repeat(32)}`,
-          promptTokens: 1,
-          completionTokens: 1,
-          reasoningTokens: 0,
-          textBytes: 2,
-          completedAt: 1,
-        };
-        const done = { completion, signature: `0x${"44".repeat(65)}`, finish_reason: "stop" };
-        response.writeHead(200, { "content-type": "text/event-stream" });
-        response.write(`event: completed\ndata: ${JSON.stringify(done)}\n\n`);
-        response.end();
+        response.writeHead(200, { "content-type": "text/event-stream" }).end(done);
       });
     });
     const same = client(true);
