@@ -15,8 +15,6 @@ import { pruneObservations } from "./db/observations.ts";
 import type { Incarnation } from "./db/pool.ts";
 import { bindToDeployment, reencrypt, startHousekeeping } from "./db/upkeep.ts";
 import { createDisputes } from "./disputes/start.ts";
-import { EarlierAnswers } from "./jobs/earlier-answers.ts";
-import { KeptAnswers } from "./jobs/kept-answers.ts";
 import { settleBefore } from "./jobs/next-step.ts";
 import { RunningJobs } from "./jobs/running-jobs.ts";
 import { createJobs, openRows, readTimes } from "./jobs/start.ts";
@@ -78,7 +76,6 @@ export async function startGateway(
   const { head, rpc, signerLock, account } = chain;
   const webhooks = new WebhookService({ pool, head, metrics, logger }, webhookSettings(config, ciphers.webhooks));
   const idempotency = new IdempotencyStore(pool);
-  const kept = new KeptAnswers(rows.store, ciphers.answers);
 
   const stopHousekeeping = startHousekeeping(
     { jobs: rows.store, idempotency, disputes: disputes.requests, incidents: workers.incidents },
@@ -148,15 +145,15 @@ export async function startGateway(
     workers: workers.workers,
     jobReader: jobs.reader,
     store: rows.store,
-    kept,
+    kept: jobs.kept,
     desk: disputes.desk,
     webhooks,
     chat: {
       jobs: jobs.parts,
       directory: workers.directory,
       idempotency,
-      earlier: new EarlierAnswers(jobs.parts),
-      kept,
+      earlier: jobs.earlier,
+      kept: jobs.kept,
       reader: pool,
       docsUrl: config.DOCS_URL,
       runs: running,

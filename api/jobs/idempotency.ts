@@ -31,10 +31,10 @@ export type JobRequest = {
 /** The job that answers a request. */
 type AnsweringJob =
   /**
-   * One of its own. `start` resolves once the job has a place at a worker and its lock is on its way, and rejects as `admit` and the queue do. Call
-   * `failed` with the error that the client gets, also with that of `start`: it frees the request's key if nothing was locked.
+   * One of its own. `answer` calls `serve` once the job has a place at a worker and its lock is on its way. It rejects as `serve`, `admit` and the
+   * queue do; if nothing was locked, the request's key is free again by then.
    */
-  | { kind: "new"; start: () => Promise<RunningJob>; failed: (error: unknown) => Promise<void> }
+  | { kind: "new"; answer: (serve: (run: RunningJob) => Promise<void>) => Promise<void> }
   /** Begun for an earlier request, and still running in this process. */
   | { kind: "joined"; run: RunningJob }
   /** An earlier request's, with its answer. */
@@ -160,26 +160,28 @@ export function noteHangUp(
 type Claim = { jobId: Hex; claimedUntil: number; release: () => Promise<void> };
 
 function newJob(parts: IdempotencyParts, request: JobRequest, claim: Claim | null): AnsweringJob {
-  let run: RunningJob | undefined;
-  let isLocked = false;
-  const start = async () => {
-    run = await admitAndLock(parts.jobs, request, claim);
-    parts.runs.track(run);
-    request.kept.until(run.completed);
-    run.mined.then(
-      () => {
-        isLocked = true;
-      },
-      () => {}, // `run.locked` or `run.completed` rejects with it
-    );
-    return run;
+  const answer = async (serve: (run: RunningJob) => Promise<void>): Promise<void> => {
+    let run: RunningJob | undefined;
+    let isLocked = false;
+    try {
+      run = await admitAndLock(parts.jobs, request, claim);
+      parts.runs.track(run);
+      request.kept.until(run.completed);
+      run.mined.then(
+        () => {
+          isLocked = true;
+        },
+        () => {}, // `run.locked` or `run.completed` rejects with it
+      );
+      await serve(run);
+    } catch (error) {
+      // Without a lock the key is free again. From the lock on it stays with the job, whose row tells a repetition what came of it: an error does
+      // not say that the chain has the job's end.
+      if (!isLocked && (run === undefined || error instanceof ApiError)) await claim?.release();
+      throw error;
+    }
   };
-  // Without a lock the key is free again. From the lock on it stays with the job, whose row tells a repetition what came of it: an error does not
-  // say that the chain has the job's end.
-  const failed = async (error: unknown) => {
-    if (!isLocked && (run === undefined || error instanceof ApiError)) await claim?.release();
-  };
-  return { kind: "new", start, failed };
+  return { kind: "new", answer };
 }
 
 async function admitAndLock(

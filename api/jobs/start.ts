@@ -11,9 +11,11 @@ import type { Chain, Sending } from "../chain/start.ts";
 import { AbandonedRequests } from "../db/abandoned-requests.ts";
 import { JobStore } from "../db/jobs.ts";
 import type { Workers } from "../workers/start.ts";
+import { EarlierAnswers } from "./earlier-answers.ts";
 import { FailurePauses } from "./failure-pauses.ts";
 import { type EndingParts, JobEnding } from "./job-ending.ts";
 import { JobReader } from "./job-reader.ts";
+import { KeptAnswers } from "./kept-answers.ts";
 import type { JobTimes } from "./next-step.ts";
 import { PlaceQueue } from "./place-queue.ts";
 import { Recovery } from "./recovery.ts";
@@ -142,5 +144,14 @@ export function createJobs(
     await recovery.stop(timeoutMs);
     await tokens.stop();
   };
-  return { parts, reader, queue, abandoned, start: () => recovery.start(), stop };
+  return {
+    parts,
+    reader,
+    queue,
+    abandoned,
+    earlier: new EarlierAnswers(parts),
+    kept: new KeptAnswers(store, cipher),
+    start: () => recovery.start(),
+    stop,
+  };
 }

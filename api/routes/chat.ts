@@ -80,10 +80,11 @@ export function completeChat(dependencies: ChatDependencies): RequestHandler {
     if (answering.kind === "joined") return serve(dependencies, answering.run, exchange);
     let run: RunningJob | undefined;
     try {
-      run = await answering.start();
-      await serve(dependencies, run, exchange);
+      await answering.answer((job) => {
+        run = job;
+        return serve(dependencies, job, exchange);
+      });
     } catch (error) {
-      await answering.failed(error);
       if (!response.headersSent) {
         const creditsRemaining = dependencies.jobs.balances.known(plan.wallet)?.free;
         setServiceHeaders(response, { creditsRemaining, worker: run?.worker ?? null });
