@@ -1,7 +1,7 @@
 /**
- * The chain as gateway and worker read it: JSON-RPC through one or several nodes. This is the one place that deals with the limits and faults of
- * nodes. A call that changes nothing is asked again, a batch becomes as small as the node takes, and a node that is silent, behind, far ahead, on
- * another fork or of another chain, or that contradicts itself, is left out.
+ * The chain as gateway and worker read it: JSON-RPC through one or several nodes. This is the one place that deals with the limits and
+ * faults of nodes. A call that changes nothing is asked again, and a batch becomes as small as the node takes. A node is left out if it is
+ * silent, behind, far ahead, on another fork or of another chain, or if it contradicts itself.
  */
 import { type CustomTransport, custom } from "viem";
 import {
@@ -231,9 +231,9 @@ export class ChainNode {
   }
 
   /**
-   * The height that at least half of the nodes that answer have reached, so that one node's claim puts no majority behind. Of two nodes the first
-   * decides, because nothing tells which of them is right. The second decides if it is ahead and the first one's newest block is over a minute old:
-   * then the first one shows by itself that it has stopped or is syncing.
+   * The height that at least half of the nodes that answer have reached, so that one node's claim puts no majority behind. Of two nodes the
+   * first decides, because nothing tells which of them is right. The second decides if it is ahead and the first one's newest block is over
+   * a minute old. Then the first one shows by itself that it has stopped or is syncing.
    */
   async #agreedHeight(blocks: readonly number[]): Promise<number> {
     const answering = blocks.filter((block) => block !== SILENT);

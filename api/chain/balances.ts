@@ -119,8 +119,9 @@ export class Balances {
   }
 
   /**
-   * Keeps credits for a lock that is about to be sent: requests of one moment must not all lock the same ones. Returns what gives the credits back,
-   * to be called once; `held` where other locks of the wallet may leave too little, or are as many as it is allowed; null if the wallet has too little.
+   * Keeps credits for a lock that is about to be sent: requests of one moment must not all lock the same ones. Returns the function that
+   * gives the credits back; call it once. Returns `held` if the wallet's other locks may leave too little, or are as many as it may have.
+   * Returns null if the wallet has too little.
    */
   hold(wallet: string, credits: number): (() => void) | "held" | null {
     const key = wallet.toLowerCase();
@@ -148,9 +149,9 @@ export class Balances {
   }
 
   /**
-   * Balance for what a wallet without credits can cause as well: a header, or what it can pay. As `current` has it, with `since` as `read` has it.
-   * Null beyond 50 reads of the chain a second, for a wallet that has no credits as far as the index says: such wallets cost nothing to make, and must
-   * not keep others from being read. Rejects with RpcUnreachable.
+   * Balance for what a wallet without credits can cause as well: a header, or what it can pay. As `current` has it, with `since` as `read`
+   * has it. Null for a wallet that has no credits by the index, in a second in which this method has read the chain 50 times. Such wallets
+   * cost nothing to make, and must not keep others from being read. Rejects with RpcUnreachable.
    */
   async bounded(wallet: string, since?: number): Promise<Balance | null> {
     const key = wallet.toLowerCase();
@@ -345,8 +346,8 @@ const isFresh = ({ seenAt }: Entry): boolean => performance.now() - seenAt < FRE
 // ---------------------------------------------------------------- locks on their way
 
 /**
- * The contract's errors that a wallet can cause between our look at its account and the block of its lock: it withdraws, freezes itself,
- * changes its operator, its limit or its key. All of its locks on their way then revert at the gateway's cost. Each of these errors names
+ * The contract's errors that a wallet can cause between our look at its account and the block of its lock. It can withdraw, freeze itself,
+ * or change its operator, its limit or its key. All of its locks on their way then revert at the gateway's cost. Each of these errors names
  * the wallet first.
  */
 const BY_THE_WALLET = new Set([
@@ -379,8 +380,8 @@ class LockAllowance {
   }
 
   /**
-   * Counts the jobs of the last minutes as if this process had seen them: otherwise a wallet with hundreds of clients would have 32 locks a block
-   * after a restart, 32 in the first 12 seconds of a slow chain, and a wallet whose locks revert would have 32 again.
+   * Counts the jobs of the last minutes as if this process had seen them. Otherwise a wallet with hundreds of clients would have 32 locks
+   * in the first block after a restart, which takes 12 seconds on a slow chain. A wallet whose locks revert would have 32 again.
    */
   async recall(reader: Reader): Promise<void> {
     const { rows } = await reader.query<{ wallet: string; hasReverted: boolean; locks: number }>(

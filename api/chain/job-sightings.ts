@@ -1,9 +1,9 @@
 /**
  * Jobs as the escrow shows them, each at a named block, and when "there is no such job" may be believed.
  *
- * Behind one address some nodes can be from before a lock. What such a node says of "latest" is that the job does not exist, and a gateway that
- * believes it leaves a job whose worker can still charge it. So a job is absent only after two looks: each at a named block at which its lock is
- * void, and not older than any block that this database knows of.
+ * Behind one address some nodes can be at a block before a lock. Asked for "latest", such a node shows no job. A gateway that believes it
+ * leaves a job whose worker can still charge it. So a job is absent only after two looks, each at a named block at which its lock is void.
+ * That block must not be older than any block that this database knows of.
  */
 import type pg from "pg";
 import { type Address, type ContractFunctionReturnType, decodeFunctionResult, type Hex, numberToHex } from "viem";
@@ -34,7 +34,7 @@ export const CONFIRM_MS = 20_000;
 const KNOWN_MS = 1_000;
 
 /**
- * True if no lock of the job can be mined after the block of this look: by the block's time, or by the clock if a quiet chain makes no
+ * True if no lock of the job can be mined after the block of this look. The block's time decides, or the clock if a quiet chain makes no
  * blocks.
  */
 export function isPastLock({ block, at, known }: AbsentLook, { validUntil, inclusion }: LockTerm): boolean {
@@ -43,8 +43,8 @@ export function isPastLock({ block, at, known }: AbsentLook, { validUntil, inclu
 }
 
 /**
- * The conclusion from two looks that found no job: `absent`, it was never locked and will not be; `early`, they are too close to each
- * other; `contradiction`, the second is not of a chain that goes on from the first, and counts as a first look.
+ * The conclusion from two looks that found no job. `absent`: it was never locked and will not be. `early`: they are too close to each
+ * other. `contradiction`: the second is not of a chain that goes on from the first, and counts as a first look.
  */
 export function compareLooks(
   first: AbsentLook,
@@ -119,8 +119,8 @@ export class JobSightings {
   }
 
   /**
-   * True if the job was never locked and will not be: a sighting without a job at the earliest `CONFIRM_MS` after the first such one; until
-   * then the caller asks again at a later block.
+   * True if the job was never locked and will not be. Two sightings without a job say so, at least `CONFIRM_MS` apart; until then the
+   * caller asks again at a later block.
    */
   isAbsent(sighting: JobSighting, term: LockTerm): boolean {
     const { jobId, job } = sighting;

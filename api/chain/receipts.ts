@@ -13,7 +13,7 @@ const READ_MS = 5_000;
  * A receipt, and where it is. `isMined`: its block is in the chain of the node; otherwise it is of a block above the newest one, and the transaction
  * can still vanish. `blockTime` in Unix seconds; of a promise that does not tell it, that of the newest block, which is never too late.
  */
-export type PlacedReceipt = { receipt: RawReceipt; isMined: boolean; blockTime: number };
+type PlacedReceipt = { receipt: RawReceipt; isMined: boolean; blockTime: number };
 
 type Block = { number: Hex; hash: Hex; timestamp: Hex };
 

@@ -374,9 +374,9 @@ export class RunningJob {
   }
 
   /**
-   * Puts an attempt into the row before its offer leaves: after a crash only a worker on record is asked, and no attempt later than that is taken.
-   * The first attempt of a request without a key is noted a moment after its offer instead, for which nobody waits: if the gateway is killed before,
-   * its client gets no answer anyway, and is not charged.
+   * Puts an attempt into the row before its offer leaves: after a crash only a worker on record is asked, and no attempt later than that is
+   * taken. The first attempt of a request without a key is noted a moment after its offer instead, and nobody waits for that. If the
+   * gateway is killed before, its client gets no answer anyway, and is not charged.
    */
   async #noteAttempt(lock: Lock, worker: Address, attempt: number): Promise<void> {
     const { store, times, logger } = this.#parts;

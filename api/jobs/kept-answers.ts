@@ -32,9 +32,9 @@ const LONG = 16 * 1024;
 const MOST_WAITING = 100;
 
 /**
- * Reads one answer of a wallet at a time, at a pace by its length: to decrypt a long one and to write it as JSON takes the event loop's time from
- * everybody else, and a wallet that paid for it once can ask for it without an end. Long answers of different wallets wait for each other, too: a
- * wallet costs nothing to make, and its deposit can be withdrawn.
+ * Reads one answer of a wallet at a time, at a pace by its length. To decrypt a long one and to write it as JSON takes the event loop's
+ * time from everybody else. A wallet that paid for it once can ask for it without an end. Long answers of different wallets wait for each
+ * other, too: a wallet costs nothing to make, and its deposit can be withdrawn.
  */
 export class KeptAnswers {
   readonly #store: Pick<JobStore, "output">;

@@ -1,8 +1,8 @@
 /**
  * Decides the next step of a job after its lock was sent. The request that runs a job and the sweep over unfinished jobs both ask this
- * table, with what the job's row, the chain and the clock say; `JobEnding` (job-ending.ts) does the step and asks again. A request that
- * runs a job knows it as Locked: what the chain made of it instead, it learns when the chain refuses a step. Times are chain time from the
- * lock, with the specification's windows; `…` goes on with the line above.
+ * table, with what the job's row, the chain and the clock say. `JobEnding` (job-ending.ts) does the step and asks again. A request that
+ * runs a job takes it for Locked, and learns that the chain has it in another state when the chain refuses a step. Times are chain time
+ * from the lock, with the specification's windows. A line that begins with `…` goes on with the line above.
  *
  *   on chain      what the gateway knows                        time             step
  *   ------------  --------------------------------------------  ---------------  ----------------------------------------------------

@@ -33,7 +33,7 @@ export type Observed = {
   isUnwanted: boolean;
 };
 
-export type JudgeParts = SigningDomain & { head: Pick<Head, "time">; times: Pick<JobTimes, "completion"> };
+type JudgeParts = SigningDomain & { head: Pick<Head, "time">; times: Pick<JobTimes, "completion"> };
 /** Reads the chain's time. */
 export type ClockParts = { head: Pick<Head, "time" | "refresh">; logger: Logger };
 

@@ -78,7 +78,7 @@ export type Place = {
 };
 
 /**
- * The share of a worker's own queue that is kept for wallets that hold no place: a wallet that fills the rest delays no other wallet by a
+ * The share of a worker's own queue that is kept for wallets that hold no place. A wallet that fills the rest delays no other wallet by a
  * block.
  */
 const SPARE_SHARE = 1 / 8;
@@ -150,8 +150,8 @@ export class WorkerPool {
   }
 
   /**
-   * The workers that may answer for the model. A text generator stands in for a model that nobody serves: once a worker with a model has
-   * been heard, and for as long as it is registered, generators answer no more, also while that worker is away.
+   * The workers that may answer for the model. A text generator stands in for a model that nobody serves. Once a worker with a model has
+   * been heard, generators answer no more for as long as that worker is registered, also while it is away.
    */
   #answering(model: number): RegisteredWorker[] {
     const all = this.registered(model);
@@ -222,8 +222,8 @@ export class WorkerPool {
   }
 
   /**
-   * The places at all hosts of the model: the `free` ones, and those of them that are `spare`, for wallets that hold no place: at each
-   * worker the last eighth of its own queue. What a full worker announces makes nothing spare at others.
+   * The places at all hosts of the model: the `free` ones, and those of them that are `spare`, for wallets that hold no place. At each
+   * worker the last eighth of its own queue is spare. What a full worker announces makes nothing spare at others.
    */
   places(model: number): { free: number; spare: number } {
     const now = Date.now();

@@ -181,4 +181,3 @@ export const NODE_PROFILES = { geth, nethermind, erigon, besu, infura, sequencer
   string,
   NodeProfile
 >;
-export type NodeName = keyof typeof NODE_PROFILES;

@@ -2,7 +2,7 @@
 import { asksReasoning, type ChatRequest, chatRequestJson, contextMargin } from "../../protocol/dispatch.ts";
 import { type BackendError, ContextExceeded, estimatePrompt, RequestRefused } from "./backend.ts";
 
-export type ServerRequest = Record<string, unknown> & Pick<ChatRequest, "messages" | "max_tokens">;
+type ServerRequest = Record<string, unknown> & Pick<ChatRequest, "messages" | "max_tokens">;
 
 /** Fields that the worker adds for its own sake: a server that does not know one gets none of it from then on. */
 export const OWN_FIELDS = ["stream_options", "reasoning_effort", "chat_template_kwargs"] as const;
