@@ -1,6 +1,7 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { ipKeyGenerator } from "express-rate-limit";
+import { discardBody } from "./request-body.ts";
 
 /** Bits of an IPv6 address that a client does not choose: it owns a whole /56. */
 export const IPV6_CLIENT_BITS = 56;
@@ -79,10 +80,8 @@ function boundPieces(request: IncomingMessage, response: ServerResponse): void {
     }
     return Reflect.apply(push, request, [piece, ...rest]);
   };
-  // Node drops the body of a request that was answered and never read, in whatever pieces it comes. Read here, it counts.
+  // Node receives the body of a request that was answered and never read as fast as it comes, in whatever pieces.
   response.prependListener("finish", () => {
-    if (request.complete || request.readableFlowing !== null) return;
-    request.read();
-    request.resume();
+    if (!request.complete && request.readableFlowing === null) discardBody(request);
   });
 }

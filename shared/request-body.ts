@@ -24,12 +24,15 @@ const SMALL_SHARE = 1 / 4;
 /** With more than this part of the budget in use, a client has its share and no more. */
 const SCARCE = 1 / 2;
 
-/** Bytes a second that are received of all bodies that were refused: reading takes the event loop's time too. */
-const REFUSED_RATE = 16 * 1024 * 1024;
-/** The bytes of a refused body that are still received, so that its client reads the answer. The connection of a longer one is closed. */
-const MOST_REFUSED = 16 * 1024 * 1024;
+/** Bytes a second that are received of all bodies that nobody reads: receiving takes the event loop's time too. */
+const DISCARD_RATE = 16 * 1024 * 1024;
+/** The bytes of such a body that are still received, so that its client reads the answer. The connection of a longer one is closed. */
+const MOST_DISCARDED = 16 * 1024 * 1024;
 /** A shorter pause is kept for the next piece. */
 const SHORTEST_PAUSE_MS = 5;
+/** A smaller piece (a chunk of HTTP) counts as so many bytes: receiving it takes as long. */
+const SMALLEST_PIECE = 1_024;
+const counted = (piece: Buffer): number => Math.max(piece.length, SMALLEST_PIECE);
 
 /** When the next bytes may be read. */
 class Pace {
@@ -50,7 +53,7 @@ class Pace {
   }
 }
 
-const refusedPace = new Pace(REFUSED_RATE);
+const discardPace = new Pace(DISCARD_RATE);
 
 /**
  * `bytes`: what it takes now; `isLarge`: by what arrived; `isWhole`: all has arrived; `since`: when it began to. `refuse`: gives the body up; null
@@ -252,7 +255,7 @@ class Arrival {
   #buffer: Buffer = Buffer.alloc(0);
   #size = 0;
 
-  /** `onPiece` is told how many bytes are held with a new piece, before they are, and how many are new. */
+  /** `onPiece` is told how many bytes are held with a new piece, before they are, and how many the piece counts. */
   constructor(request: IncomingMessage, limit: number, onPiece: (size: number, piece: number) => void) {
     this.#request = request;
     const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
@@ -270,7 +273,7 @@ class Arrival {
     const add = (piece: Buffer) => {
       const size = this.#size + piece.length;
       if (size > limit) return refuse("too_large");
-      onPiece(size, piece.length);
+      onPiece(size, counted(piece));
       this.#add(piece, limit);
     };
     const breakOff = () => refuse("broken_off");
@@ -293,21 +296,25 @@ class Arrival {
     this.#size = size;
   }
 
-  /** Forgets what came; what is still to come goes nowhere, slowly. The request lives on until its connection ends. */
+  /** Forgets what came. The request lives on until its connection ends. */
   discard(): void {
     this.#buffer = Buffer.alloc(0);
     this.#size = 0;
-    const request = this.#request;
-    let received = 0;
-    request.removeAllListeners("data");
-    // Reads the bytes that have come already. Of a request that was never read, Node would receive the rest at once when its answer is
-    // sent.
-    request.read();
-    request.on("data", (piece: Buffer) => {
-      received += piece.length;
-      if (received > MOST_REFUSED) request.destroy();
-      else refusedPace.take(request, piece.length);
-    });
-    request.resume();
+    this.#request.removeAllListeners("data");
+    discardBody(this.#request);
   }
+}
+
+/** Receives what is still to come of a body that nobody reads, slowly, and not without an end. */
+export function discardBody(request: IncomingMessage): void {
+  let received = 0;
+  // Reads the bytes that have come already. Of a request that was never read, Node would receive the rest at once when its answer is
+  // sent.
+  request.read();
+  request.on("data", (piece: Buffer) => {
+    received += counted(piece);
+    if (received > MOST_DISCARDED) request.destroy();
+    else discardPace.take(request, counted(piece));
+  });
+  request.resume();
 }

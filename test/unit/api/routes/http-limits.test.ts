@@ -74,6 +74,26 @@ describe("the HTTP server", () => {
     expect(socket.destroyed).toBe(true);
   });
 
+  it.each([
+    ["of 16 KiB", 16_384],
+    ["of 72 bytes", 72],
+  ])("receives at most 16 MiB of a body that nobody reads, in pieces %s", async (_what, size) => {
+    const port = await listen((_request, response) => response.end());
+    const socket = connect(port, "127.0.0.1").on("error", () => {});
+    socket.resume().write("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n");
+    const pieces = `${size.toString(16)}\r\n${"x".repeat(size)}\r\n`.repeat(Math.ceil(65_536 / size));
+    const pump = () => {
+      while (!socket.destroyed && socket.write(pieces));
+    };
+    socket.on("drain", pump);
+    pump();
+    await expect.poll(() => socket.destroyed, { timeout: 30_000 }).toBe(true);
+    const received = (16 * 1024 * 1024 * size) / Math.max(size, 1_024);
+    // More is in buffers on the way.
+    expect(socket.bytesWritten).toBeLessThan(received + 16 * 1024 * 1024);
+    expect(socket.bytesWritten).toBeGreaterThan(received / 2);
+  });
+
   it("reads a body of many pieces that are not tiny, and a small one of tiny pieces", async () => {
     const port = await listen((request, response) => {
       let bytes = 0;
