@@ -56,24 +56,22 @@ export function boundUnderWay(app: RequestListener): RequestListener {
   };
 }
 
-/** Pieces of a body (chunks of HTTP), and the bytes that they have on average if there are more. No client was found that sends its JSON in smaller ones. */
-const MOST_PIECES = 4_096;
-const LEAST_MEAN = 64;
+/** Pieces of a body (chunks of HTTP) that have fewer than `TINY` bytes. No client was found that sends its JSON in so many. */
+const MOST_TINY = 4_096;
+const TINY = 64;
 
 /**
- * Closes the connection of a body that comes in many tiny pieces. Each takes about as long as a large one, and some memory until it is read: a
- * client that sends a few megabytes a second so would hold up everybody else.
+ * Closes the connection of a body with many tiny pieces. Each takes about as long as a large one, and some memory until it is read: a client that
+ * sends a few megabytes a second so would hold up everybody else. Large pieces before them earn nothing: the tiny ones would come all at once.
  */
 function boundPieces(request: IncomingMessage, response: ServerResponse): void {
   const { socket, push } = request;
-  let pieces = 0;
-  let bytes = 0;
+  let tiny = 0;
   request.push = (piece: Buffer | null, ...rest) => {
     if (piece !== null) {
       if (socket.destroyed) return false;
-      pieces += 1;
-      bytes += piece.length;
-      if (pieces > MOST_PIECES && bytes < pieces * LEAST_MEAN) {
+      if (piece.length < TINY) tiny += 1;
+      if (tiny > MOST_TINY) {
         socket.destroy();
         return false;
       }

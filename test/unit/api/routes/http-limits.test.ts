@@ -55,15 +55,18 @@ describe("the HTTP server", () => {
     expect(asked).toBe(16);
   });
 
-  it.each<[string, RequestListener]>([
-    ["is read", (request, response) => request.resume().on("end", () => response.end())],
-    ["is never read", () => {}],
-    ["is not read before the answer", (_request, response) => response.end()],
-  ])("closes the connection of a body of tiny pieces that %s", async (_what, app) => {
+  const readAll: RequestListener = (request, response) => request.resume().on("end", () => response.end());
+  const large = `10000\r\n${"x".repeat(65_536)}\r\n`.repeat(100);
+  it.each<[string, RequestListener, string]>([
+    ["is read", readAll, ""],
+    ["is read, after large ones", readAll, large],
+    ["is never read", () => {}, ""],
+    ["is not read before the answer", (_request, response) => response.end(), ""],
+  ])("closes the connection of a body of tiny pieces that %s", async (_what, app, before) => {
     const port = await listen(app);
     const socket = connect(port, "127.0.0.1").on("error", () => {});
     let pieces = 0;
-    socket.resume().write("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n");
+    socket.resume().write(`POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n${before}`);
     // Whether or not the answer is there before the pieces.
     const timer = setInterval(() => {
       pieces += 1_000;
