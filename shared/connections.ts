@@ -1,6 +1,7 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { ipKeyGenerator } from "express-rate-limit";
+import { tinyPieces } from "./bounded-body.ts";
 import { discardBody } from "./request-body.ts";
 
 /** Bits of an IPv6 address that a client does not choose: it owns a whole /56. */
@@ -56,22 +57,14 @@ export function boundUnderWay(app: RequestListener): RequestListener {
   };
 }
 
-/** Pieces of a body (chunks of HTTP) that have fewer than `TINY` bytes. No client was found that sends its JSON in so many. */
-const MOST_TINY = 4_096;
-const TINY = 64;
-
-/**
- * Closes the connection of a body with many tiny pieces. Each takes about as long as a large one, and some memory until it is read: a client that
- * sends a few megabytes a second so would hold up everybody else. Large pieces before them earn nothing: the tiny ones would come all at once.
- */
+/** Closes the connection of a body with many tiny pieces; a body that no route reads is received slowly, and not without an end. */
 function boundPieces(request: IncomingMessage, response: ServerResponse): void {
   const { socket, push } = request;
-  let tiny = 0;
+  const areTooMany = tinyPieces();
   request.push = (piece: Buffer | null, ...rest) => {
     if (piece !== null) {
       if (socket.destroyed) return false;
-      if (piece.length < TINY) tiny += 1;
-      if (tiny > MOST_TINY) {
+      if (areTooMany(piece)) {
         socket.destroy();
         return false;
       }
