@@ -5,9 +5,10 @@ import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { beforeAll, describe, expect, it } from "vitest";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import { fromApiJobId, newJobId, toApiJobId } from "../../protocol/job-id.ts";
-import { type Authorization, authorizationTypes, escrowDomain } from "../../protocol/messages.ts";
+import type { Authorization } from "../../protocol/messages.ts";
 import { GATEWAY, OPERATOR } from "../../scripts/dev/wallets.ts";
 import { chat, eventually, JSON_TYPE } from "../support/api-client.ts";
+import { signAuthorization } from "../support/authorization.ts";
 import { chainReader } from "../support/chain-reader.ts";
 import { Client } from "../support/client.ts";
 import { Contract } from "../support/contract.ts";
@@ -51,23 +52,8 @@ class Wallet {
   }
 
   /** The header for a body. */
-  async sign(body: string, { signer = this.key, ...change }: Change = {}): Promise<string> {
-    const message: Authorization = {
-      jobId: newJobId(),
-      wallet: this.address,
-      operator: OPERATOR,
-      model,
-      maxTokens: 2_000,
-      maxCredits: 8,
-      requestHash: `0x${createHash("sha256").update(body).digest("hex")}`,
-      expiresAt: Math.floor(Date.now() / 1000) + 300,
-      ...change,
-    };
-    const domain = escrowDomain(stack.info.chain_id, chain.escrow);
-    const types = authorizationTypes;
-    const signature = await signer.signTypedData({ domain, types, primaryType: "Authorization", message });
-    const { jobId, maxTokens, maxCredits, expiresAt } = message;
-    return `job_id=${toApiJobId(jobId)};max_tokens=${maxTokens};max_credits=${maxCredits};expires_at=${expiresAt};signature=${signature}`;
+  sign(body: string, { signer = this.key, ...change }: Change = {}): Promise<string> {
+    return signAuthorization(stack, signer, body, { wallet: this.address, model, ...change });
   }
 
   /** Asks, with whatever headers, and holds the answer against the OpenAPI document. */

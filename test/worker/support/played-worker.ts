@@ -98,15 +98,15 @@ export class PlayedWorker {
     this.offers.length = 0;
   }
 
-  /** Waits until the gateway offers this worker jobs of the model, of which it is the only host. */
-  async isOffered(model: string): Promise<void> {
+  /** Waits until the gateway offers this worker jobs of the model, which then has so many hosts. */
+  async isOffered(model: string, allHosts = 1): Promise<void> {
     const url = `${this.#stack.info.base_url}/v1/models/${model}`;
     const headers = { authorization: `Bearer ${this.#stack.info.demo?.api_key}` };
     const hosts = async () => {
       const body = (await (await fetch(url, { headers })).json()) as { service?: { active_workers: number } };
       return body.service?.active_workers ?? 0;
     };
-    await eventually(hosts, (count) => count === 1, 90_000);
+    await eventually(hosts, (count) => count === allHosts, 90_000);
   }
 
   async acknowledgement({ assignment }: Dispatch): Promise<string> {
