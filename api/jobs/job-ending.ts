@@ -175,7 +175,7 @@ export class JobEnding {
   async #end(job: EndingJob, given: JobFacts, signed?: PromiseWithResolvers<Hex>): Promise<Ending> {
     const { head, times, rows, store, workers } = this.#parts;
     const { jobId, chain } = job;
-    if (isOver(chain.status)) workers.over(jobId);
+    if (isOver(chain.status)) workers.over(jobId, chain.status === ChainStatus.Settled);
     let facts = given;
     for (;;) {
       const now = head.time;
@@ -296,7 +296,7 @@ export class JobEnding {
     this.#note(jobId, { reason, why });
     const outcome = await this.#parts.pipeline.submit(failOperation(jobId, failureReason(reason))).mined;
     if (outcome.status === "mined") {
-      this.#parts.workers.over(jobId);
+      this.#parts.workers.over(jobId, false);
       await this.#parts.rows.written(jobId);
     } else this.#log(jobId).warn({ revert: outcome.revert.name }, "a job could not be failed on chain");
     return outcome;
@@ -332,7 +332,7 @@ export class JobEnding {
     for (let attempt = 1; attempt <= REFUND_TRIES; attempt++) {
       const outcome = await pipeline.submit(refundOperation(jobId)).mined;
       if (outcome.status === "mined") {
-        workers.over(jobId);
+        workers.over(jobId, false);
         await rows.written(jobId);
         return outcome;
       }

@@ -43,17 +43,17 @@ type Risk = { worker: string; credits: number; until: number };
  */
 export type OfferEnd = "unsent" | "refused" | "taken";
 
-const offerKey = (jobId: Hex, worker: string): string => `${jobId} ${worker}`;
+/** By job, then by worker (lower case); the job that left a worker last is at the end. */
+type LeftJobs = Map<Hex, Map<string, Risk>>;
 
 /** Bounds the credits at risk at each worker, as one gateway sees them: other gateways of the operator keep their own figures. */
 export class ExposureLimit {
   readonly #parts: Parts;
   readonly #settings: ExposureSettings;
   readonly #running = new Map<Hex, Risk>();
-  /** Answered jobs by `offerKey`, the one that was answered first in front. A job that moved on is at risk at each worker that had it. */
-  readonly #answered = new Map<string, Risk>();
-  /** Refused offers by job, then by worker; the job that was refused last is at the end. */
-  readonly #refused = new Map<Hex, Map<string, Risk>>();
+  /** Answered jobs, and those that a worker may have taken. A job that moved on is at risk at each worker that had it. */
+  readonly #answered: LeftJobs = new Map();
+  readonly #refused: LeftJobs = new Map();
   /** Sum of all three, by worker. */
   readonly #atRisk = new Map<string, number>();
   /**
@@ -147,30 +147,26 @@ export class ExposureLimit {
     if (risk === undefined) return;
     this.#remove(this.#running, jobId);
     if (end === "unsent") return;
-    if (end === "taken") {
-      const key = offerKey(jobId, risk.worker);
-      this.#remove(this.#answered, key);
-      this.#add(this.#answered, key, { ...risk, until: Date.now() + this.#disputable * 1000 });
-      return;
-    }
     const { acknowledge, inclusion } = this.#parts.times;
-    const offers = this.#refused.get(jobId) ?? new Map<string, Risk>();
-    this.#refused.delete(jobId);
-    this.#refused.set(jobId, offers);
-    this.#add(offers, risk.worker, { ...risk, until: Date.now() + (acknowledge + inclusion) * 1000 });
+    const [jobs, seconds] =
+      end === "taken" ? [this.#answered, this.#disputable] : [this.#refused, acknowledge + inclusion];
+    const ofJob = jobs.get(jobId) ?? new Map<string, Risk>();
+    this.#remove(ofJob, risk.worker);
+    jobs.delete(jobId);
+    jobs.set(jobId, ofJob);
+    this.#add(ofJob, risk.worker, { ...risk, until: Date.now() + seconds * 1000 });
   }
 
-  /** The chain shows the end of the job: a worker that refused it can no longer take it. */
-  over(jobId: Hex): void {
-    const offers = this.#refused.get(jobId);
-    for (const worker of offers?.keys() ?? []) this.#remove(offers, worker);
-    this.#refused.delete(jobId);
+  /** The chain shows the end of the job: a worker that refused it can no longer take it. Without a charge there is nothing to dispute, either. */
+  over(jobId: Hex, isCharged: boolean): void {
+    this.#forget(this.#refused, jobId);
+    if (!isCharged) this.#forget(this.#answered, jobId);
   }
 
   /** The worker was paid for the job, which was charged so much. */
   charged(jobId: Hex, { signer }: Pick<RegisteredWorker, "signer">, credits: number): void {
-    this.over(jobId);
-    const risk = this.#answered.get(offerKey(jobId, signer.toLowerCase()));
+    this.over(jobId, true);
+    const risk = this.#answered.get(jobId)?.get(signer.toLowerCase());
     if (risk === undefined) return;
     this.#count(risk.worker, credits - risk.credits);
     risk.credits = credits;
@@ -185,14 +181,18 @@ export class ExposureLimit {
   /** Forgets charges that can no longer be disputed, and refused offers that have run out. */
   #release(): void {
     const now = Date.now();
-    for (const [key, { until }] of this.#answered) {
-      if (until > now) break;
-      this.#remove(this.#answered, key);
+    for (const jobs of [this.#answered, this.#refused]) {
+      for (const [jobId, ofJob] of jobs) {
+        if (Math.max(...[...ofJob.values()].map(({ until }) => until)) > now) break;
+        this.#forget(jobs, jobId);
+      }
     }
-    for (const [jobId, offers] of this.#refused) {
-      if (Math.max(...[...offers.values()].map(({ until }) => until)) > now) break;
-      this.over(jobId);
-    }
+  }
+
+  #forget(jobs: LeftJobs, jobId: Hex): void {
+    const ofJob = jobs.get(jobId);
+    for (const worker of ofJob?.keys() ?? []) this.#remove(ofJob, worker);
+    jobs.delete(jobId);
   }
 
   #add<Key>(risks: Map<Key, Risk>, key: Key, risk: Risk): void {

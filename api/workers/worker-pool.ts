@@ -399,9 +399,9 @@ export class WorkerPool {
   }
 
   /** The chain shows the end of the job. */
-  over(jobId: Hex): void {
+  over(jobId: Hex, isCharged: boolean): void {
     this.released(jobId);
-    this.#parts.exposure.over(jobId);
+    this.#parts.exposure.over(jobId, isCharged);
   }
 
   /** Something went wrong with the worker: counted, stored, and followed by what its severity asks for (api/db/incidents.ts). */

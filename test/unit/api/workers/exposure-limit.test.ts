@@ -140,7 +140,7 @@ it("comes back after a refusal once the job is over, at each worker that refused
     at.left(one, "refused");
   }
   expect([at.room(newcomer), at.room(second)]).toEqual([10_000, 15_000]);
-  at.over(job);
+  at.over(job, true);
   expect([at.room(newcomer), at.room(second)]).toEqual([15_000, 20_000]);
   await vi.advanceTimersByTimeAsync(REFUSED_MS);
   expect(at.room(newcomer)).toBe(20_000);
@@ -174,6 +174,21 @@ it("comes back at each worker that may have proven a job which moved on", async 
   expect([at.room(newcomer), at.room(second)]).toEqual([19_900, 19_960]);
   await vi.advanceTimersByTimeAsync(DISPUTABLE_MS);
   expect([at.room(newcomer), at.room(second)]).toEqual([20_000, 20_000]);
+});
+
+it.each([
+  ["comes back once the chain shows that a job was not charged, at each worker that had it", false, [20_000, 20_000]],
+  ["stays as it is once the chain shows the charge of a job that moved on", true, [19_900, 19_960]],
+])("%s", async (_what, isCharged, room) => {
+  const at = await over([]);
+  const second = { ...newcomer, signer: `0x${"bb".repeat(20)}` as const };
+  const job = newJobId();
+  at.offered(job, newcomer, 100);
+  at.left(job, "taken");
+  at.offered(job, second, 40);
+  at.left(job, "taken");
+  at.over(job, isCharged);
+  expect([at.room(newcomer), at.room(second)]).toEqual(room);
 });
 
 it("does not grow by what a worker earned: nobody can take that back", async () => {
