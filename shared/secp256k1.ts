@@ -93,15 +93,25 @@ export function signingAccount(privateKey: Hex): SigningAccount {
  * The address that signed `hash`; null for bytes that are no signature, or one that the contracts refuse (65 bytes, low s, v 27 or 28).
  */
 export function recoverSigner(hash: Hex, signature: Hex): Address | null {
-  if (!/^0x[0-9a-fA-F]{130}$/.test(signature)) return null;
+  const isForContracts = SIGNATURE.test(signature) && /1[bc]$/i.test(signature);
+  if (!isForContracts || BigInt(`0x${signature.slice(66, 130)}`) > HALF_ORDER) return null;
+  return recoverAnySigner(hash, signature);
+}
+
+/** The address that signed `hash`, also with a high s, or v 0 or 1, as some wallets sign; null for bytes that are no signature. */
+export function recoverAnySigner(hash: Hex, signature: Hex): Address | null {
+  if (!SIGNATURE.test(signature)) return null;
   const bytes = hexToBytes(signature);
   const v = bytes[64] as number;
-  if (v !== 27 && v !== 28) return null;
-  if (BigInt(bytesToHex(bytes.subarray(32, 64))) > HALF_ORDER) return null;
+  const recid = v < 27 ? v : v - 27;
+  if (recid > 1) return null;
   try {
-    return addressOf(curve.recover(bytes.subarray(0, 64), v - 27, hexToBytes(hash)));
+    return addressOf(curve.recover(bytes.subarray(0, 64), recid, hexToBytes(hash)));
   } catch {
     // r or s is zero or beyond the order of the curve: nobody's signature.
     return null;
   }
 }
+
+/** r, s and v. */
+const SIGNATURE = /^0x[0-9a-fA-F]{130}$/;

@@ -3,7 +3,7 @@ import { bytesToHex, type Hex, hexToBytes, keccak256, parseSignature, recoverAdd
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { expect, test } from "vitest";
 import { escrowDomain, jobMessageTypes } from "../../protocol/messages.ts";
-import { native, portable, recoverSigner, signingAccount } from "../../shared/secp256k1.ts";
+import { native, portable, recoverAnySigner, recoverSigner, signingAccount } from "../../shared/secp256k1.ts";
 
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
 const bytes = (length: number) => fc.uint8Array({ minLength: length, maxLength: length });
@@ -77,6 +77,19 @@ test("takes nothing for a signature that the contracts refuse", async () => {
   ];
   for (const bad of odd) expect(recoverSigner(hash, bad), bad).toBeNull();
   expect(hexToBytes(signature)).toHaveLength(65);
+});
+
+test("recovers the signer of a sign-in also from a high s, and from v 0 or 1, and of nothing else", async () => {
+  const hash = keccak256("0x01");
+  const account = privateKeyToAccount(generatePrivateKey());
+  const signature = await account.sign({ hash });
+  const { r, s, yParity } = parseSignature(signature);
+  const highS = `0x${(ORDER - BigInt(s)).toString(16).padStart(64, "0")}` as const;
+  const bare = `${signature.slice(0, -2)}0${yParity}` as Hex;
+  const high = serializeSignature({ r, s: highS, yParity: yParity ? 0 : 1 });
+  for (const good of [signature, bare, high]) expect(recoverAnySigner(hash, good), good).toBe(account.address);
+  const odd = ["0x", bare.slice(0, -2), `${bare}00`, `${bare.slice(0, -2)}02`, `${bare.slice(0, -2)}1d`] as Hex[];
+  for (const bad of odd) expect(recoverAnySigner(hash, bad), bad).toBeNull();
 });
 
 test("refuses a private key that is none", () => {

@@ -15,13 +15,13 @@ import {
   numberToHex,
   parseAbi,
   parseCompactSignature,
-  recoverMessageAddress,
   serializeSignature,
   size,
 } from "viem";
 import { parseSiweMessage, validateSiweMessage } from "viem/siwe";
 import { type Rpc, RpcError } from "../../api/chain/rpc.ts";
 import { ApiError, WebError } from "../../api/errors.ts";
+import { recoverAnySigner } from "../../shared/secp256k1.ts";
 
 /** A message must be signed and sent within this time. */
 const NONCE_SECONDS = 600;
@@ -116,7 +116,7 @@ export async function verifySignIn(signIn: SignIn, { audience, nonces, contracts
       "The sign-in request is too old, or was not made by this service. Sign in again.",
     );
   }
-  if (!(await isOwnSignature(address, signIn)) && !(await contracts.verify(address, nonce, signIn))) {
+  if (!isOwnSignature(address, signIn) && !(await contracts.verify(address, nonce, signIn))) {
     throw new WebError(
       "invalid_signature",
       `The signature is not of ${address}. Sign in again with that account selected.`,
@@ -165,16 +165,16 @@ function checkMessage(message: string, { origin, chainId }: Audience): { address
 }
 
 /** True if an ordinary account signed the message, which is computed here without the chain. */
-async function isOwnSignature(address: Address, { message, signature }: SignIn): Promise<boolean> {
+function isOwnSignature(address: Address, { message, signature }: SignIn): boolean {
   try {
     // Some wallets sign in 64 bytes (EIP-2098).
     const whole =
       size(signature) === 64
         ? serializeSignature(compactSignatureToSignature(parseCompactSignature(signature)))
         : signature;
-    return (await recoverMessageAddress({ message, signature: whole })) === address;
+    return recoverAnySigner(hashMessage(message), whole) === address;
   } catch {
-    // Not the signature of an ordinary account: a contract wallet's can have any form.
+    // 64 bytes that are no signature of an ordinary account: a contract wallet's can have any form.
     return false;
   }
 }
