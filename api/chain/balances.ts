@@ -6,15 +6,16 @@ import type pg from "pg";
 import { type Address, type ContractFunctionReturnType, decodeFunctionResult, type Hex } from "viem";
 import { escrowCall } from "../../protocol/calls.ts";
 import { inferenceEscrowAbi as abi } from "../../protocol/generated/abi.ts";
-import { newJobId, toApiJobId } from "../../protocol/job-id.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
 import type { Completion } from "../../protocol/messages.ts";
 import { charge } from "../../protocol/pricing.ts";
 import { ACCOUNT_AUTHORIZED, ACCOUNT_FROZEN, ACCOUNT_LIMITED, type AccountWord } from "../../protocol/words.ts";
 import { setNewest } from "../../shared/newest.ts";
 import { ReadLane } from "../../shared/read-lane.ts";
+import { sleep } from "../../shared/sleep.ts";
 import { ifIndexed, walletsWithCredits } from "../db/index-reads.ts";
-import { CHAIN_JOB_ID, type Reader } from "../db/pool.ts";
+import { CHAIN_JOB_ID } from "../db/pool.ts";
+import { LockAllowance } from "./lock-allowance.ts";
 import { accountIn, endOfBlock, type MinedBatch } from "./operations.ts";
 import { type Head, type Rpc, RpcError, RpcUnreachable } from "./rpc.ts";
 
@@ -46,6 +47,12 @@ export function termsOf(account: AccountWord): SpendingTerms {
   };
 }
 
+const SECONDS_PER_DAY = 86_400;
+
+/** Credits that count against the daily limit of a lock at this chain time (Unix seconds): those of a UTC day before do not. */
+export const spentAt = ({ spentDay, spentToday }: SpendingTerms, time: number): number =>
+  spentDay < Math.floor(time / SECONDS_PER_DAY) ? 0 : spentToday;
+
 /** Credits that a settlement gives back if it is mined before `until` (chain time, Unix seconds). */
 type Return = { credits: number; until: number };
 type Returns = Map<Hex, Return>;
@@ -75,9 +82,6 @@ type Parts = {
   settleBefore: (lockedAt: number) => number;
 };
 
-/** A wallet's locks on their way, and their credits. */
-type Locking = { locks: number; credits: number };
-
 /** How long a balance seen on chain is shown without asking the chain again; others may deposit or withdraw meanwhile. */
 const FRESH_MS = 1_000;
 const MAX_ENTRIES = 10_000;
@@ -86,6 +90,8 @@ const BOUNDED_READS_PER_SECOND = 50;
 /** Settlements on their way that are looked at, the newest ones; the credits of more are shown once they are mined. */
 const MAX_SETTLING = 50;
 const READ_TIMEOUT_MS = 3_000;
+/** Pause before an account is read again for a lock that waits for it. */
+const LEARN_AGAIN_MS = 250;
 /** Pauses before a refused read is tried again: one node of an address can be a block behind the one that was asked first. */
 const RETRY_MS = [100, 300, 900];
 
@@ -105,9 +111,9 @@ export class Balances {
   /** Reads by `bounded` in the second that began at `since`, `performance.now()`. */
   #boundedReads = { since: Number.NEGATIVE_INFINITY, count: 0 };
 
-  /** Locks on their way, by wallet. */
-  readonly #locking = new Map<string, Locking>();
-  readonly #allowance = new LockAllowance();
+  readonly #locks = new LockAllowance();
+  /** Wallets whose accounts are read for locks that wait for that. */
+  readonly #readForLock = new Set<string>();
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -115,28 +121,41 @@ export class Balances {
 
   /** Takes up how many locks of a wallet an earlier process allowed. Call it before the first `hold`. */
   async start(): Promise<void> {
-    await this.#allowance.recall(this.#parts.pool);
+    await this.#locks.recall(this.#parts.pool);
   }
 
   /**
    * Keeps credits for a lock that is about to be sent: requests of one moment must not all lock the same ones. Returns the function that
-   * gives the credits back; call it once. Returns `held` if the wallet's other locks may leave too little, or are as many as it may have.
-   * Returns null if the wallet has too little.
+   * gives the credits back; call it once. Returns `held` if the wallet's other locks may leave too little of its credits or of its daily
+   * limit, or are as many as it may have, or while its account is being read. Returns null if the wallet has too little.
    */
   hold(wallet: string, credits: number): (() => void) | "held" | null {
     const key = wallet.toLowerCase();
-    const free = this.known(key)?.free ?? Number.POSITIVE_INFINITY;
-    if (free < credits) return null;
-    const { locks, credits: held } = this.#locking.get(key) ?? { locks: 0, credits: 0 };
-    if (free - held < credits || locks >= this.#allowance.of(key)) return "held";
-    this.#locking.set(key, { locks: locks + 1, credits: held + credits });
-    return () => this.#endLock(key, credits);
+    const entry = this.#entries.get(key);
+    const terms = entry?.terms ?? null;
+    if (entry === undefined || terms === null) {
+      void this.#learn(key);
+      return "held";
+    }
+    const { free } = this.#balance(entry);
+    const left =
+      terms.dailyLimit === null ? free : Math.min(free, terms.dailyLimit - spentAt(terms, this.#parts.head.time));
+    if (left < credits) return null;
+    return (left - this.#locks.credits(key) < credits ? null : this.#locks.begin(key, credits)) ?? "held";
   }
 
-  #endLock(key: string, credits: number): void {
-    const { locks, credits: held } = this.#locking.get(key) as Locking;
-    if (locks === 1) this.#locking.delete(key);
-    else this.#locking.set(key, { locks: locks - 1, credits: held - credits });
+  /** Milliseconds for which no lock of the wallet is sent, because it made several revert, one after the other. */
+  restMs(wallet: string): number {
+    return this.#locks.restMs(wallet.toLowerCase());
+  }
+
+  /** Reads an account for a lock that waits for it. A node that does not answer, or is behind what we know, is asked again after a pause. */
+  async #learn(wallet: string): Promise<void> {
+    if (this.#readForLock.has(wallet)) return;
+    this.#readForLock.add(wallet);
+    await this.read(wallet).catch(() => {});
+    if (this.terms(wallet) === null) await sleep(LEARN_AGAIN_MS);
+    this.#readForLock.delete(wallet);
   }
 
   /** Balance now: from the chain unless it was seen within the last second. Rejects with RpcUnreachable. */
@@ -193,7 +212,7 @@ export class Balances {
     return entry ? this.#balance(entry) : null;
   }
 
-  /** The wallet's spending terms, as the chain last told them; null if it did not. */
+  /** The wallet's spending terms, as the chain last told them; null if it did not, or they may be others since. */
   terms(wallet: string): SpendingTerms | null {
     return this.#entries.get(wallet.toLowerCase())?.terms ?? null;
   }
@@ -219,7 +238,6 @@ export class Balances {
 
   /** Takes the accounts out of a mined batch. */
   observe(batch: MinedBatch): void {
-    this.#allowance.observe(batch);
     for (const event of [...batch.eventsByJob.values()].flat()) {
       const account = accountIn(event);
       if (account === null) continue;
@@ -228,11 +246,21 @@ export class Balances {
       const wallet = (event.args.wallet as string).toLowerCase();
       const known = this.#entries.get(wallet);
       if (known && known.position > position) continue;
-      // Some events tell balances only: the terms stay as the chain last told them.
-      const terms = "flags" in account ? termsOf(account) : (known?.terms ?? null);
+      // Some events tell balances only: the terms stay as the chain last told them. They can have given some of a daily limit back.
+      const before = known?.terms?.dailyLimit === null ? known.terms : null;
+      const terms = "flags" in account ? termsOf(account) : before;
       const seen = { seenAt: performance.now(), askedAt: Number.NEGATIVE_INFINITY };
       this.#set(wallet, { free, escrowed, position, returns: new Map(), terms, ...seen });
     }
+    for (const wallet of this.#locks.observe(batch)) this.#doubt(wallet, endOfBlock(batch.blockNumber));
+  }
+
+  /** The wallet made a lock revert: what was known of its account is not true any more, unless it was seen after that block. */
+  #doubt(wallet: string, position: number): void {
+    const known = this.#entries.get(wallet);
+    if (known === undefined || known.position > position) return;
+    const unseen = { seenAt: Number.NEGATIVE_INFINITY, askedAt: Number.NEGATIVE_INFINITY };
+    this.#set(wallet, { ...known, position, terms: null, ...unseen });
   }
 
   /** A reorganisation took blocks back: what was seen in them is not true any more. */
@@ -319,8 +347,7 @@ export class Balances {
     const terms = termsOf(account);
     const known = this.#entries.get(wallet);
     if (known && known.position > position) {
-      // A node behind the one that told of our own transactions: its balance is older than ours.
-      known.terms ??= terms;
+      // A node behind the one that told of our own transactions: its account is older than ours.
       return this.#balance(known);
     }
     const entry = { free, escrowed, position, returns, terms, seenAt: performance.now(), askedAt };
@@ -342,73 +369,3 @@ export class Balances {
 }
 
 const isFresh = ({ seenAt }: Entry): boolean => performance.now() - seenAt < FRESH_MS;
-
-// ---------------------------------------------------------------- locks on their way
-
-/**
- * The contract's errors that a wallet can cause between our look at its account and the block of its lock. It can withdraw, freeze itself,
- * or change its operator, its limit or its key. All of its locks on their way then revert at the gateway's cost. Each of these errors names
- * the wallet first.
- */
-const BY_THE_WALLET = new Set([
-  "Ledger_InsufficientCredits",
-  "Limits_Frozen",
-  "Limits_DailyLimitReached",
-  "Job_OperatorNotChosen",
-  "Job_AuthorizationRequired",
-  "Job_NotAuthorized",
-]);
-
-/**
- * Locks that a wallet without jobs in the last minutes may have on their way. If all of them revert, that costs the gateway about what such
- * a wallet costs its owner.
- */
-const FIRST = 32;
-/** Each mined lock allows so many more: a wallet with many clients has all of its locks on their way after a few blocks. */
-const MORE = 2;
-/** Jobs that began within this time say how many locks a wallet had on their way before a restart. */
-const RECALLED_MS = 600_000;
-/** More locks of one wallet are never on their way at once. */
-const MOST = 10_000;
-
-/** A wallet's locks on their way: few at first, more with each that is mined, and one after a revert of its own doing. */
-class LockAllowance {
-  readonly #allowed = new Map<string, number>();
-
-  of(wallet: string): number {
-    return this.#allowed.get(wallet.toLowerCase()) ?? FIRST;
-  }
-
-  /**
-   * Counts the jobs of the last minutes as if this process had seen them. Otherwise a wallet with hundreds of clients would have 32 locks
-   * in the first block after a restart, which takes 12 seconds on a slow chain. A wallet whose locks revert would have 32 again.
-   */
-  async recall(reader: Reader): Promise<void> {
-    const { rows } = await reader.query<{ wallet: string; hasReverted: boolean; locks: number }>(
-      `WITH recent AS (SELECT wallet, job_id, escrow_tx, state = 'unlocked' AND failure = ANY($2) AS is_revert FROM job WHERE job_id > $1),
-         reverted AS (SELECT wallet, max(job_id) AS job_id FROM recent WHERE is_revert GROUP BY wallet)
-       SELECT wallet, bool_or(is_revert) AS "hasReverted",
-         count(*) FILTER (WHERE escrow_tx IS NOT NULL AND recent.job_id > COALESCE(reverted.job_id, ''))::int AS locks
-       FROM recent LEFT JOIN reverted USING (wallet) GROUP BY wallet`,
-      [toApiJobId(newJobId(Date.now() - RECALLED_MS)), [...BY_THE_WALLET]],
-    );
-    for (const { wallet, hasReverted, locks } of rows) {
-      this.#set(wallet, () => Math.min((hasReverted ? 1 : FIRST) + MORE * locks, MOST));
-    }
-  }
-
-  /** Takes note of the locks in a mined batch. */
-  observe({ eventsByJob, failures }: Pick<MinedBatch, "eventsByJob" | "failures">): void {
-    for (const { name, args } of [...eventsByJob.values()].flat()) {
-      if (name === "JobLocked") this.#set(String(args.wallet), (allowed) => Math.min(allowed + MORE, MOST));
-    }
-    for (const { name, args } of failures.values()) {
-      if (BY_THE_WALLET.has(name)) this.#set(String(args[0]), () => 1);
-    }
-  }
-
-  #set(name: string, change: (allowed: number) => number): void {
-    const wallet = name.toLowerCase();
-    setNewest(this.#allowed, wallet, change(this.of(wallet)), MAX_ENTRIES);
-  }
-}

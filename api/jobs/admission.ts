@@ -1,12 +1,14 @@
 /** Checks a request before credits are locked; a refusal is an error that says what to do. */
-import type { Address, Hex } from "viem";
+import { type Address, type Hex, zeroAddress } from "viem";
 import { type Ability, asksReasoning, type ChatRequest, needsOf } from "../../protocol/dispatch.ts";
 import type { DecodedRevert } from "../../protocol/events.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import { DEFAULT_MAX_TOKENS, quote } from "../../protocol/pricing.ts";
-import type { Balances, SpendingTerms } from "../chain/balances.ts";
+import { type Balances, spentAt } from "../chain/balances.ts";
 import type { Directory, Model } from "../chain/directory.ts";
+import type { FailurePauses } from "../chain/failure-pauses.ts";
 import type { Operator } from "../chain/operator.ts";
+import type { Head } from "../chain/rpc.ts";
 import { ApiError, quoted, unavailable } from "../errors.ts";
 import type { WorkerPool } from "../workers/worker-pool.ts";
 import {
@@ -18,12 +20,9 @@ import {
   type SignedAuthorization,
   unauthorizable,
 } from "./authorization.ts";
-import type { FailurePauses } from "./failure-pauses.ts";
 import type { JobTimes } from "./next-step.ts";
 import { insufficientCredits, noWorkers, tooManyBalances } from "./refusals.ts";
 import { type TokenBudget, type TokenCounter, TokenizerBusy, tokenBudget } from "./tokens.ts";
-
-const SECONDS_PER_DAY = 86_400;
 
 /** A request's authorization, and the SHA-256 of the body's bytes, which it signs. */
 export type RequestAuthorization = { signed: ClientAuthorization; bodyHash: Buffer };
@@ -53,19 +52,27 @@ export type AdmittedJob = {
   authorization: SignedAuthorization | null;
 };
 
-export type AdmissionParts = AuthorizationParts & {
-  operator: Pick<Operator, "id" | "mayNotLock">;
-  times: Pick<JobTimes, "completion">;
-  balances: Pick<Balances, "bounded" | "read" | "terms" | "authorizationKey">;
-  workers: Pick<
-    WorkerPool,
-    "alwaysReasons" | "capable" | "hosts" | "isDeclared" | "largestWindow" | "modelsWith" | "mostTokens"
-  >;
-  /** Wallets whose requests fail at sound models pause between their jobs. */
-  pauses: Pick<FailurePauses, "take">;
-  /** Counts the tokens of prompts. */
-  tokens: Pick<TokenCounter, "count">;
+/** What `checkTerms` asks. */
+export type TermsParts = {
+  operator: Pick<Operator, "id">;
+  head: Pick<Head, "time">;
+  balances: Pick<Balances, "terms" | "restMs">;
 };
+
+export type AdmissionParts = AuthorizationParts &
+  TermsParts & {
+    operator: Pick<Operator, "mayNotLock">;
+    times: Pick<JobTimes, "completion">;
+    balances: Pick<Balances, "bounded" | "read" | "authorizationKey">;
+    workers: Pick<
+      WorkerPool,
+      "alwaysReasons" | "capable" | "hosts" | "isDeclared" | "largestWindow" | "modelsWith" | "mostTokens"
+    >;
+    /** Wallets whose requests fail at sound models pause between their jobs. */
+    pauses: Pick<FailurePauses, "take">;
+    /** Counts the tokens of prompts. */
+    tokens: Pick<TokenCounter, "count">;
+  };
 
 /** Resolves a validated body against the catalog. Throws `model_not_found`. */
 export function planJob(
@@ -100,25 +107,23 @@ export async function admit(parts: AdmissionParts, plan: PlannedJob, signal: Abo
   await checkBalance(parts, plan, { least: quote(1, model), price: quote(asked, model) });
   const maxTokens = await outputTokens(parts, plan, signal);
   const credits = quote(authorization?.signed.maxTokens ?? maxTokens, model);
-  const terms = await currentTerms(parts, plan);
-  if (terms !== null) checkLimits(parts, terms, credits);
+  await renewTerms(parts, plan);
   await checkBalance(parts, plan, { least: credits, price: credits });
-  if (terms !== null && terms.operator !== parts.operator.id) {
-    throw operatorNotChosen(terms.operator, parts.operator.id);
-  }
-  const showReasoning = asksReasoning(plan.request) || parts.workers.alwaysReasons(model.number);
-  const limited = { ...plan.request, max_tokens: maxTokens };
-  const admitted = { request: limited, showReasoning, credits, authorization: null };
-  if (authorization === null) {
-    if (terms?.authorized === true) throw authorizationRequired();
-    takeTurn(parts, wallet);
-    return admitted;
-  }
-  const key = await parts.balances.authorizationKey(wallet);
-  const request = { wallet, model, maxTokens, bodyHash: authorization.bodyHash };
-  const signed = checkAuthorization(parts, authorization.signed, request, key);
+  const signed = authorization === null ? null : await checkSignature(parts, plan, { ...authorization, maxTokens });
+  checkTerms(parts, { wallet, credits, isAuthorized: signed !== null });
   takeTurn(parts, wallet);
-  return { ...admitted, authorization: signed };
+  const showReasoning = asksReasoning(plan.request) || parts.workers.alwaysReasons(model.number);
+  return { request: { ...plan.request, max_tokens: maxTokens }, showReasoning, credits, authorization: signed };
+}
+
+/** The authorization, if it is signed by the wallet's authorization key and for this request. */
+async function checkSignature(
+  parts: AuthorizationParts & Pick<AdmissionParts, "balances">,
+  { wallet, model }: PlannedJob,
+  { signed, bodyHash, maxTokens }: RequestAuthorization & { maxTokens: number },
+): Promise<SignedAuthorization> {
+  const key = await parts.balances.authorizationKey(wallet);
+  return checkAuthorization(parts, signed, { wallet, model, maxTokens, bodyHash }, key);
 }
 
 /** Refuses a wallet whose last requests failed at the models, between its turns. */
@@ -191,11 +196,11 @@ async function outputTokens(
   );
 }
 
-/** The wallet's terms. Known ones that speak against the request are asked for again: they may be others now. */
-async function currentTerms(
+/** Asks for the wallet's terms again if those that are known speak against the request: they may be others now. */
+async function renewTerms(
   { balances, operator }: Pick<AdmissionParts, "balances" | "operator">,
   plan: PlannedJob,
-): Promise<SpendingTerms | null> {
+): Promise<void> {
   const known = balances.terms(plan.wallet);
   const admits =
     known !== null &&
@@ -203,19 +208,29 @@ async function currentTerms(
     known.dailyLimit === null &&
     known.operator === operator.id &&
     known.authorized === (plan.authorization !== null);
-  if (admits) return known;
-  await balances.read(plan.wallet);
-  return balances.terms(plan.wallet);
+  if (!admits) await balances.read(plan.wallet);
 }
 
-/** Refuses what the wallet's own limits would refuse at the lock. */
-function checkLimits({ head }: Pick<AdmissionParts, "head">, terms: SpendingTerms, credits: number): void {
+/**
+ * Throws what the escrow would refuse by the wallet's own terms, as far as the gateway knows them now; and while the wallet rests, because it made
+ * locks revert. It is asked when a request comes and again in the moment before its lock: the wallet can change its terms while the request waits.
+ */
+export function checkTerms(
+  { operator, head, balances }: TermsParts,
+  { wallet, credits, isAuthorized }: { wallet: string; credits: number; isAuthorized: boolean },
+): void {
+  const restMs = balances.restMs(wallet);
+  if (restMs > 0) throw atRest(restMs);
+  const terms = balances.terms(wallet);
+  if (terms === null) return;
+  if (terms.operator !== operator.id) throw operatorNotChosen(terms.operator, operator.id);
   if (terms.frozen) throw spendingFrozen();
-  const today = Math.floor(head.time / SECONDS_PER_DAY);
-  const spent = terms.spentDay === today ? terms.spentToday : 0;
+  const spent = spentAt(terms, head.time);
   if (terms.dailyLimit !== null && spent + credits > terms.dailyLimit) {
     throw dailyLimitReached(spent, terms.dailyLimit, credits);
   }
+  if (terms.authorized === isAuthorized) return;
+  throw terms.authorized ? authorizationRequired() : authorizationInvalid(zeroAddress, null);
 }
 
 // ---------------------------------------------------------------- refusals
@@ -296,6 +311,16 @@ export function idTaken(jobId: Hex): ApiError {
   return new ApiError("conflict", `The job id ${id} was used before: make a new id and sign an authorization for it.`, {
     details: { job_id: id },
   });
+}
+
+/** 503 to a wallet whose last locks reverted by its own doing. */
+function atRest(restMs: number): ApiError {
+  const seconds = Math.ceil(restMs / 1000);
+  return unavailable(
+    "The settlement chain refused the wallet's last requests for what the wallet had changed or spent meanwhile, " +
+      `so its next one is taken in ${seconds} s.`,
+    seconds,
+  );
 }
 
 /** 403: the wallet's own switch. */

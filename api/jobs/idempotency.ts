@@ -193,7 +193,8 @@ async function admitAndLock(
   const { wallet, model } = plan;
   const admitted = await kept.whileWaiting((signal) => admit(jobs, plan, signal));
   timings.end("prepare");
-  const wanted = { wallet, model, credits: admitted.credits, needs: needsOf(admitted.request) };
+  const { credits, authorization } = admitted;
+  const wanted = { wallet, model, credits, needs: needsOf(admitted.request), isAuthorized: authorization !== null };
   const admission = await kept.whileWaiting((signal) => jobs.queue.enter(wanted, signal));
   timings.end("queue");
   // Made as late as it can be: until the lock is mined, the job is missing in lists behind newer ids.

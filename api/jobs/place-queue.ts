@@ -9,6 +9,7 @@ import type { Model } from "../chain/directory.ts";
 import type { Pipeline } from "../chain/pipeline.ts";
 import { type ApiError, unavailable } from "../errors.ts";
 import type { Demand, Place, WorkerPool } from "../workers/worker-pool.ts";
+import { checkTerms, type TermsParts } from "./admission.ts";
 import { insufficientCredits, noPlace, noWorkers } from "./refusals.ts";
 import { QueuePace, TurnQueue } from "./turn-queue.ts";
 
@@ -17,8 +18,10 @@ const MOST_WAITING = 10_000;
 /** Interval of the looks for changes without an event: the chain has room again, or a worker's rest is over. */
 const LOOK_MS = 250;
 
-/** A request or a job that waits. */
+/** A job that waits for a worker. */
 type Wanted = Demand & { wallet: Address; model: Pick<Model, "number" | "id" | "tier"> };
+/** A request that waits for a worker and its lock. `isAuthorized`: the wallet's authorization key signed it. */
+type Requested = Wanted & { isAuthorized: boolean };
 
 /**
  * Kept for a request are a place at a worker, and its wallet's credits until `lockEnded` is called. Until `jobEnded` is called, the wallet
@@ -26,9 +29,9 @@ type Wanted = Demand & { wallet: Address; model: Pick<Model, "number" | "id" | "
  */
 export type Admission = { place: Place; lockEnded: () => void; jobEnded: () => void };
 
-type Parts = {
+type Parts = TermsParts & {
   workers: Pick<WorkerPool, "capable" | "places" | "keep" | "onFreed" | "requestEnded">;
-  balances: Pick<Balances, "hold" | "known">;
+  balances: Pick<Balances, "hold" | "known" | "terms" | "restMs">;
   pipeline: Pick<Pipeline, "congested">;
   metrics: {
     queueSeconds: { observe: (labels: { model: string }, seconds: number) => void };
@@ -72,9 +75,10 @@ export class PlaceQueue {
 
   /**
    * Waits for a place at a worker, and for credits of the wallet that no other lock holds. Rejects with the client's error: at once where no worker
-   * could do the job or the queue is full, else when the time is over. Rejects with the reason of `signal` when its client leaves.
+   * could do the job or the queue is full, when its turn comes where the wallet's terms forbid the lock, else when the time is over. Rejects with the
+   * reason of `signal` when its client leaves.
    */
-  async enter(wanted: Wanted, signal: AbortSignal): Promise<Admission> {
+  async enter(wanted: Requested, signal: AbortSignal): Promise<Admission> {
     const { workers, metrics } = this.#parts;
     const { wallet, model, credits } = wanted;
     if (workers.capable(model.number, wanted).length === 0) throw noWorkers(model, credits);
@@ -166,14 +170,18 @@ export class PlaceQueue {
     }
   }
 
-  /** Keeps a place and credits for a request. `held`: other locks hold the credits. Throws `insufficient_credits`. */
-  #keep(wanted: Wanted, { holding }: ModelQueue, tried: Tried): Admission | "held" | null {
+  /**
+   * Keeps a place and credits for a request. `held`: other locks hold the credits, or the wallet's account is being read. Throws
+   * `insufficient_credits`, and what `checkTerms` throws.
+   */
+  #keep(wanted: Requested, { holding }: ModelQueue, tried: Tried): Admission | "held" | null {
     const { workers, balances } = this.#parts;
     const { model, credits, needs } = wanted;
     const wallet = wanted.wallet.toLowerCase();
     const leavesSpare = holding.has(wallet);
     const demand = `${credits} ${needs} ${leavesSpare}`;
     if (tried.has(demand)) return null;
+    checkTerms(this.#parts, wanted);
     const release = balances.hold(wallet, credits);
     if (release === null) throw insufficientCredits(balances.known(wallet)?.free ?? 0, credits, model);
     if (release === "held") return "held";

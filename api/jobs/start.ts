@@ -5,6 +5,7 @@ import { ChainStatus } from "../../protocol/job-status.ts";
 import type { Cipher } from "../../shared/cipher.ts";
 import { preconfirmationLimit } from "../../shared/preconfirmation-limit.ts";
 import type { Base } from "../base.ts";
+import { FailurePauses } from "../chain/failure-pauses.ts";
 import { JobSightings, newestKnownBlock } from "../chain/job-sightings.ts";
 import { provenIn } from "../chain/settlements.ts";
 import type { Chain, Sending } from "../chain/start.ts";
@@ -12,7 +13,6 @@ import { AbandonedRequests } from "../db/abandoned-requests.ts";
 import { JobStore } from "../db/jobs.ts";
 import type { Workers } from "../workers/start.ts";
 import { EarlierAnswers } from "./earlier-answers.ts";
-import { FailurePauses } from "./failure-pauses.ts";
 import { type EndingParts, JobEnding } from "./job-ending.ts";
 import { JobReader } from "./job-reader.ts";
 import { KeptAnswers } from "./kept-answers.ts";
@@ -77,7 +77,8 @@ export function createJobs(
   const { store, updater } = rows;
   const { OUTPUT_RETENTION_HOURS: outputRetentionHours } = config;
   const reader = new JobReader(pool, escrow);
-  const queue = new PlaceQueue({ workers, balances, pipeline, metrics }, { seconds: config.QUEUE_SECONDS });
+  const queueParts = { workers, balances, operator, head, pipeline, metrics };
+  const queue = new PlaceQueue(queueParts, { seconds: config.QUEUE_SECONDS });
   const tokens = new TokenCounter();
   const abandoned = new AbandonedRequests(pool);
   const ending = new JobEnding({

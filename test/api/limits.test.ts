@@ -64,3 +64,14 @@ it("beyond the daily limit gets 402 with the amount spent, until a higher limit"
   await setLimits(true, 16, false);
   expect((await ask()).status).toBe(200);
 });
+
+it("many requests at once lock no more than is left of the daily limit, and none reverts", async () => {
+  await setLimits(true, 8, false);
+  const replies = await Promise.all(Array.from({ length: 80 }, ask));
+  const counts = Object.groupBy(replies, ({ body }) => body.error?.code ?? "answered");
+  expect([counts["answered"]?.length, counts["daily_limit_reached"]?.length]).toEqual([1, 79]);
+  const { rows } = await pool.query("SELECT failure FROM job WHERE wallet = $1", [
+    client.account.address.toLowerCase(),
+  ]);
+  expect(rows).toEqual([{ failure: null }]);
+});

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import { PARTS } from "../../scripts/dev/stack.ts";
 import { type ApiClient, apiClient, chat, eventually } from "../support/api-client.ts";
+import { Client, openStore } from "../support/client.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
 import { event, PlayedWorker, type Script } from "../worker/support/played-worker.ts";
 
@@ -36,7 +37,7 @@ beforeEach(async () => {
 
 const chain = () => createPublicClient({ transport: http(stack.info.rpc_url) });
 /** How many such events the chain has of this test's jobs. */
-const events = async (eventName: "JobLocked" | "JobFailed" | "JobRefunded") => {
+const events = async (eventName: "JobLocked" | "JobFailed" | "JobRefunded" | "BatchItemFailed") => {
   const address = stack.info.contracts["InferenceEscrow"] as Hex;
   return (await chain().getContractEvents({ address, abi: inferenceEscrowAbi, eventName, fromBlock })).length;
 };
@@ -54,6 +55,11 @@ const answering =
     response.end(event("completed", await worker.completion(offer, "Hi")));
   };
 const ask = () => api.post("/v1/chat/completions", chat(MODEL, "Hello"));
+/** How many requests wait for a place, as the gateway's metrics say. */
+const waiting = async () => {
+  const metrics = await (await fetch(`${stack.info.base_url}/metrics`)).text();
+  return Number(metrics.match(/^gateway_queue_waiting\{.*\} (\d+)$/m)?.[1]);
+};
 const waitedMs = ({ headers }: { headers: Headers }) =>
   Number(/queue;dur=([\d.]+)/.exec(headers.get("server-timing") ?? "")?.[1]);
 
@@ -85,11 +91,9 @@ it("a client that leaves leaves the queue, and nothing of its request is on chai
   );
   const client = new AbortController();
   const left = api.request("POST", "/v1/chat/completions", chat(MODEL, "Bye"), client.signal).catch(() => "left");
-  const waiting = async () =>
-    (await (await fetch(`${stack.info.base_url}/metrics`)).text()).match(/^gateway_queue_waiting\{.*\} (\d+)$/m)?.[1];
-  await eventually(waiting, (count) => count === "1");
+  await eventually(waiting, (count) => count === 1);
   client.abort();
-  await eventually(waiting, (count) => count === "0");
+  await eventually(waiting, (count) => count === 0);
   jobs.resolve();
   expect([await left, (await first).status, (await ask()).status]).toEqual(["left", 200, 200]);
   expect([worker.offers.length, await events("JobLocked"), await events("JobFailed")]).toEqual([2, 2, 0]);
@@ -111,4 +115,30 @@ it("a job that finds no room is offered again, without failing on chain", async 
   const offered = worker.offers.map(({ assignment: { jobId, attempt } }) => ({ jobId, attempt }));
   expect(offered).toEqual(Array(3).fill({ jobId: offered[0]?.jobId, attempt: 1 }));
   expect([await events("JobLocked"), await events("JobFailed"), await events("JobRefunded")]).toEqual([1, 0, 0]);
+});
+
+it("of requests that wait while their wallet freezes itself, one lock reverts at most", async () => {
+  const pool = openStore(stack);
+  const client = await Client.funded(stack, pool, 1_000).finally(() => pool.end());
+  const setFrozen = (frozen: boolean) => client.escrow("setLimits", [false, 0, frozen]);
+  const jobs = Promise.withResolvers<void>();
+  worker.play(answering(() => jobs.promise));
+  const first = ask();
+  await eventually(
+    async () => worker.offers.length,
+    (offers) => offers === 1,
+  );
+  const replies = Array.from({ length: 36 }, () => client.api.post("/v1/chat/completions", chat(MODEL, "Hello")));
+  await eventually(waiting, (count) => count === 36);
+  await setFrozen(true);
+  jobs.resolve();
+  const refused = await Promise.all(replies);
+  expect(refused.map(({ status, body }) => `${status} ${body.error?.code}`)).toEqual(
+    Array(36).fill("403 spending_frozen"),
+  );
+  // The worker has one place, so one lock was on its way when the gateway learned of it.
+  expect(await events("BatchItemFailed")).toBe(1);
+  await setFrozen(false);
+  expect((await client.api.post("/v1/chat/completions", chat(MODEL, "Hello"))).status).toBe(200);
+  expect([(await first).status, await events("BatchItemFailed")]).toEqual([200, 1]);
 });

@@ -3,9 +3,9 @@ import { pino } from "pino";
 import type { Hex } from "viem";
 import { generatePrivateKey } from "viem/accounts";
 import type { Model, RegisteredWorker } from "../../api/chain/directory.ts";
+import { FailurePauses } from "../../api/chain/failure-pauses.ts";
 import type { Operation, Outcome, PlacedEvent, Promised, Submission } from "../../api/chain/operations.ts";
 import type { JobStore, StoredJob } from "../../api/db/jobs.ts";
-import { FailurePauses } from "../../api/jobs/failure-pauses.ts";
 import { type EndingParts, JobEnding } from "../../api/jobs/job-ending.ts";
 import type { RecoveryParts } from "../../api/jobs/recovery.ts";
 import type { RowUpdater } from "../../api/jobs/row-updater.ts";
@@ -159,6 +159,7 @@ export function fakeGateway({
       read: async () => free,
       known: () => null,
       terms: () => null,
+      restMs: () => 0,
       authorizationKey: async () => ESCROW,
       expectReturn: () => {},
       ...replaced.balances,

@@ -1,8 +1,10 @@
 /** What is looked at before credits are locked, and in which order. */
 import { expect, it } from "vitest";
+import type { SpendingTerms } from "../../../../api/chain/balances.ts";
 import type { Model } from "../../../../api/chain/directory.ts";
 import {
   admit,
+  checkTerms,
   lockError,
   type PlannedJob,
   planJob,
@@ -108,6 +110,37 @@ it.each([
   [1_001, { code: "service_unavailable", details: { retry_after: 2 } }],
 ])("says when a wallet whose requests failed has its next turn: %i ms", async (pauseMs, refusal) => {
   expect(await ask(8, { pauseMs }).admitted.catch((error) => error)).toMatchObject(refusal);
+});
+
+/** Noon of a day, Unix seconds. */
+const [DAY, NOON] = [20_000, 20_000 * 86_400 + 43_200];
+it.each<[string, Partial<SpendingTerms>, object]>([
+  ["frozen", { frozen: true }, { code: "spending_frozen" }],
+  ["for another operator", { operator: 2 }, { code: "operator_not_chosen" }],
+  ["for authorized requests alone", { authorized: true }, { code: "authorization_required" }],
+  ["to the last credit of the day", { dailyLimit: 16, spentToday: 8, spentDay: DAY }, {}],
+  [
+    "one credit beyond it",
+    { dailyLimit: 15, spentToday: 8, spentDay: DAY },
+    { code: "daily_limit_reached", details: { daily_limit: 15, spent_today: 8, credits_required: 8 } },
+  ],
+  ["with all of the limit after a day that spent it", { dailyLimit: 8, spentToday: 8, spentDay: DAY - 1 }, {}],
+  [
+    "with none of it left by a block whose day is ahead",
+    { dailyLimit: 8, spentToday: 8, spentDay: DAY + 1 },
+    { code: "daily_limit_reached" },
+  ],
+])("judges a wallet's terms for a lock of 8 credits: %s", (_, more, refusal) => {
+  const terms = { ...spending(null).terms(), ...more };
+  const parts = { operator: { id: 1 }, head: { time: NOON }, balances: { terms: () => terms, restMs: () => 0 } };
+  let refused: unknown = {};
+  try {
+    checkTerms(parts, { wallet: "0x01", credits: 8, isAuthorized: false });
+  } catch (error) {
+    refused = error;
+  }
+  expect(refused).toMatchObject(refusal);
+  if (Object.keys(refusal).length === 0) expect(refused).toEqual({});
 });
 
 it("says when to come back while too many texts wait to be counted", async () => {

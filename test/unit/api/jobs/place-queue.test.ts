@@ -1,12 +1,16 @@
 /** Who gets a place at a worker, in which order, and what those are told who get none. */
 import type { Address } from "viem";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { SpendingTerms } from "../../../../api/chain/balances.ts";
 import { PlaceQueue } from "../../../../api/jobs/place-queue.ts";
 import type { Demand } from "../../../../api/workers/worker-pool.ts";
 import { placeAt, registered } from "../../../support/fake-gateway.ts";
+import { spending } from "../../support/jobs.ts";
 
 const model = { number: 1, id: "m", tier: "lite" } as const;
 const SECONDS = 30;
+/** Of the chain's time, days since 1970. */
+const DAY = 20_000;
 /** Of two workers that host the model, the one that gets free places here. */
 const WORKER = "0x01";
 
@@ -20,6 +24,9 @@ let congested: boolean;
 /** Credits of each wallet, and of its locks on their way. */
 let credits: Map<string, number>;
 let locking: Map<string, number>;
+/** What each wallet allows, if it is known and not all, and how long it rests. */
+let terms: Map<string, Partial<SpendingTerms>>;
+let restMs: Map<string, number>;
 let served: string[];
 let counted: string[];
 let queue: PlaceQueue;
@@ -28,7 +35,7 @@ let freed: () => void;
 beforeEach(() => {
   vi.useFakeTimers();
   [free, queued, isCapable, congested, onlySpare] = [0, 0, true, false, false];
-  [credits, locking, served, counted] = [new Map(), new Map(), [], []];
+  [credits, locking, terms, restMs, served, counted] = [new Map(), new Map(), new Map(), new Map(), [], []];
   const workers = {
     capable: () => (isCapable ? [registered()] : []),
     places: () => ({ free, spare: Math.min(free, Math.floor(queued / 8)) }),
@@ -52,6 +59,8 @@ beforeEach(() => {
       return () => void locking.set(wallet, (locking.get(wallet) ?? 0) - asked);
     },
     known: (wallet: string) => ({ free: credits.get(wallet) ?? 1_000, escrowed: 0 }),
+    terms: (wallet: string) => ({ ...spending(null).terms(), ...terms.get(wallet) }),
+    restMs: (wallet: string) => restMs.get(wallet) ?? 0,
   };
   const pipeline = {
     get congested() {
@@ -62,7 +71,8 @@ beforeEach(() => {
     queueSeconds: { observe: () => counted.push("seconds") },
     queueRefusals: { inc: ({ reason }: { reason: string }) => counted.push(reason) },
   };
-  queue = new PlaceQueue({ workers, balances, pipeline, metrics }, { seconds: SECONDS, most: 4 });
+  const parts = { workers, balances, operator: { id: 1 }, head: { time: DAY * 86_400 }, pipeline, metrics };
+  queue = new PlaceQueue(parts, { seconds: SECONDS, most: 4 });
 });
 afterEach(() => void vi.useRealTimers());
 
@@ -75,8 +85,13 @@ const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 const told = (promise: Promise<unknown>) => promise.catch((error: unknown) => error);
 
 /** A wallet's request; `name` is noted when it is served. */
-function ask(wallet: string, name = wallet, { asked = 8, signal = new AbortController().signal } = {}) {
-  const admission = queue.enter({ wallet: wallet as Address, model, credits: asked, needs: [] }, signal);
+function ask(
+  wallet: string,
+  name = wallet,
+  { asked = 8, isAuthorized = false, signal = new AbortController().signal } = {},
+) {
+  const wanted = { wallet: wallet as Address, model, credits: asked, needs: [], isAuthorized };
+  const admission = queue.enter(wanted, signal);
   admission.then(
     () => served.push(name),
     () => {},
@@ -222,6 +237,31 @@ describe("a request", () => {
     await pass(1);
     expect(await refused).toMatchObject({ code: "insufficient_credits", details: { credits_remaining: 7 } });
     expect(served).toEqual(["b"]);
+  });
+
+  it.each<[string, Partial<SpendingTerms>, boolean]>([
+    ["spending_frozen", { frozen: true }, false],
+    ["daily_limit_reached", { dailyLimit: 15, spentToday: 8, spentDay: DAY }, false],
+    ["operator_not_chosen", { operator: 2 }, false],
+    ["authorization_required", { authorized: true }, false],
+    ["authorization_invalid", { authorized: false }, true],
+  ])("is refused when its turn comes and the wallet has changed its terms: %s", async (code, changed, isAuthorized) => {
+    const refused = [1, 2].map((n) => told(ask("a", `a${n}`, { isAuthorized })));
+    void ask("b");
+    terms.set("a", changed);
+    give(2);
+    await pass(1);
+    for (const error of await Promise.all(refused)) expect(error).toMatchObject({ code });
+    expect([served, locking.get("a"), free]).toEqual([["b"], undefined, 1]);
+  });
+
+  it("is refused when its turn comes while its wallet rests, and told how long", async () => {
+    const refused = told(ask("a"));
+    restMs.set("a", 1_001);
+    give();
+    await pass(1);
+    expect(await refused).toMatchObject({ code: "service_unavailable", details: { retry_after: 2 } });
+    expect(free).toBe(1);
   });
 
   it("is told to ask for less where places are free, and only cover lacks", async () => {

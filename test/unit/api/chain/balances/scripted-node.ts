@@ -26,7 +26,7 @@ const nobody = {
 const NOW = 1_900_000_010;
 
 /** What the node has from a block on; `sent`: how many transactions of our signer. Of a wallet that chose operator 1, unless it says more. */
-type State = { free: number; escrowed: number; sent: number; operator?: number; flags?: number };
+type State = { free: number; escrowed: number; sent: number } & Partial<Omit<typeof nobody, "id" | "sequence">>;
 
 /** A node over HTTP that has one wallet's balance by block, and does what a test says. */
 export class ScriptedNode {

@@ -1,6 +1,6 @@
 import type { Address } from "viem";
 import { expect, it } from "vitest";
-import { FailurePauses } from "../../../../api/jobs/failure-pauses.ts";
+import { FailurePauses } from "../../../../api/chain/failure-pauses.ts";
 
 const NOW = 1_700_000_000_000;
 const [ONE, TWO] = [`0x${"A1".repeat(20)}`, `0x${"A2".repeat(20)}`] as [Address, Address];
@@ -21,6 +21,7 @@ it("a wallet that fails gets one job a pause, however many it asks for at once",
   const pauses = new FailurePauses();
   for (let n = 0; n < 4; n++) pauses.failed(ONE, NOW);
   const later = NOW + 2_000;
+  expect([pauses.left(ONE, later - 1), pauses.left(ONE, later)]).toEqual([1, 0]);
   expect([pauses.take(ONE, later - 1), pauses.take(ONE, later), pauses.take(ONE, later)]).toEqual([1, 0, 2_000]);
 });
 

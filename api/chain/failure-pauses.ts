@@ -1,8 +1,7 @@
 /**
- * Pauses between the jobs of a wallet whose requests fail at sound models, or are refused by model servers. Such a request is not charged, but
- * costs the operator the gas of two transactions and a worker its time. Other wallets notice nothing.
+ * Pauses between the jobs of a wallet whose requests fail at sound models, are refused by model servers, or whose locks revert by its own doing.
+ * Such a request is not charged, but costs the operator gas, and perhaps a worker its time. Other wallets notice nothing.
  */
-import type { Address } from "viem";
 import { setNewest } from "../../shared/newest.ts";
 
 /** Failures without a pause: anybody can send one request that a model server does not survive. */
@@ -20,8 +19,8 @@ type Failing = { failures: number; failedAt: number; nextAt: number };
 export class FailurePauses {
   readonly #failing = new Map<string, Failing>();
 
-  /** A request of the wallet failed at models that the gateway then found sound, or model servers did not take it. */
-  failed(wallet: Address, now = Date.now()): void {
+  /** A request of the wallet failed for a reason that lies with the wallet. */
+  failed(wallet: string, now = Date.now()): void {
     const key = wallet.toLowerCase();
     const before = this.#current(key, now);
     const failures = (before?.failures ?? 0) + 1;
@@ -30,8 +29,8 @@ export class FailurePauses {
     setNewest(this.#failing, key, failing, MOST_WALLETS);
   }
 
-  /** A job of the wallet was answered: it starts anew. */
-  succeeded(wallet: Address): void {
+  /** A request of the wallet did not fail: the wallet starts anew. */
+  succeeded(wallet: string): void {
     this.#failing.delete(wallet.toLowerCase());
   }
 
@@ -39,12 +38,17 @@ export class FailurePauses {
    * Returns 0 if the wallet's next job may start now, and then counts it as started: the next pause begins. Else returns the milliseconds that are
    * left of the pause. A wallet whose requests do not fail has none.
    */
-  take(wallet: Address, now = Date.now()): number {
+  take(wallet: string, now = Date.now()): number {
+    const left = this.left(wallet, now);
     const failing = this.#current(wallet.toLowerCase(), now);
-    if (failing === undefined) return 0;
-    if (now < failing.nextAt) return failing.nextAt - now;
-    failing.nextAt = now + pauseMs(failing.failures);
-    return 0;
+    if (left === 0 && failing !== undefined) failing.nextAt = now + pauseMs(failing.failures);
+    return left;
+  }
+
+  /** The milliseconds that are left of the wallet's pause; 0 without one. */
+  left(wallet: string, now = Date.now()): number {
+    const failing = this.#current(wallet.toLowerCase(), now);
+    return failing === undefined ? 0 : Math.max(0, failing.nextAt - now);
   }
 
   #current(key: string, now: number): Failing | undefined {
