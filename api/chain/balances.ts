@@ -15,7 +15,7 @@ import { ReadLane } from "../../shared/read-lane.ts";
 import { sleep } from "../../shared/sleep.ts";
 import { ifIndexed, walletsWithCredits } from "../db/index-reads.ts";
 import { CHAIN_JOB_ID } from "../db/pool.ts";
-import { LockAllowance } from "./lock-allowance.ts";
+import { type CountedJob, JobAllowance } from "./job-allowance.ts";
 import { accountIn, endOfBlock, type MinedBatch } from "./operations.ts";
 import { type Head, type Rpc, RpcError, RpcUnreachable } from "./rpc.ts";
 
@@ -111,7 +111,8 @@ export class Balances {
   /** Reads by `bounded` in the second that began at `since`, `performance.now()`. */
   #boundedReads = { since: Number.NEGATIVE_INFINITY, count: 0 };
 
-  readonly #locks = new LockAllowance();
+  /** How many jobs of each wallet are started and run at a time. */
+  readonly allowance = new JobAllowance();
   /** Wallets whose accounts are read for locks that wait for that. */
   readonly #readForLock = new Set<string>();
 
@@ -119,17 +120,18 @@ export class Balances {
     this.#parts = parts;
   }
 
-  /** Takes up how many locks of a wallet an earlier process allowed. Call it before the first `hold`. */
+  /** Takes up how many jobs of a wallet an earlier process allowed. Call it before the first `hold`. */
   async start(): Promise<void> {
-    await this.#locks.recall(this.#parts.pool);
+    await this.allowance.recall(this.#parts.pool);
   }
 
   /**
-   * Keeps credits for a lock that is about to be sent: requests of one moment must not all lock the same ones. Returns the function that
-   * gives the credits back; call it once. Returns `held` if the wallet's other locks may leave too little of its credits or of its daily
-   * limit, or are as many as it may have, or while its account is being read. Returns null if the wallet has too little.
+   * Keeps credits for a lock that is about to be sent: requests of one moment must not all lock the same ones. Returns the job as it counts
+   * in the wallet's allowance; its credits are free again with `lockEnded`. Returns `held` if the wallet's other locks may leave too little of
+   * its credits or of its daily limit, if it has as many jobs as it may, or while its account is being read. Returns null if the wallet has too
+   * little.
    */
-  hold(wallet: string, credits: number): (() => void) | "held" | null {
+  hold(wallet: string, credits: number): CountedJob | "held" | null {
     const key = wallet.toLowerCase();
     const entry = this.#entries.get(key);
     const terms = entry?.terms ?? null;
@@ -141,12 +143,12 @@ export class Balances {
     const left =
       terms.dailyLimit === null ? free : Math.min(free, terms.dailyLimit - spentAt(terms, this.#parts.head.time));
     if (left < credits) return null;
-    return (left - this.#locks.credits(key) < credits ? null : this.#locks.begin(key, credits)) ?? "held";
+    return (left - this.allowance.credits(key) < credits ? null : this.allowance.begin(key, credits)) ?? "held";
   }
 
-  /** Milliseconds for which no lock of the wallet is sent, because it made several revert, one after the other. */
+  /** Milliseconds for which no lock of the wallet is sent, because several of its jobs ended at the operator's expense, one after the other. */
   restMs(wallet: string): number {
-    return this.#locks.restMs(wallet.toLowerCase());
+    return this.allowance.restMs(wallet.toLowerCase());
   }
 
   /** Reads an account for a lock that waits for it. A node that does not answer, or is behind what we know, is asked again after a pause. */
@@ -252,7 +254,7 @@ export class Balances {
       const seen = { seenAt: performance.now(), askedAt: Number.NEGATIVE_INFINITY };
       this.#set(wallet, { free, escrowed, position, returns: new Map(), terms, ...seen });
     }
-    for (const wallet of this.#locks.observe(batch)) this.#doubt(wallet, endOfBlock(batch.blockNumber));
+    for (const wallet of this.allowance.observe(batch)) this.#doubt(wallet, endOfBlock(batch.blockNumber));
   }
 
   /** The wallet made a lock revert: what was known of its account is not true any more, unless it was seen after that block. */

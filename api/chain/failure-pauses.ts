@@ -6,10 +6,10 @@ import { setNewest } from "../../shared/newest.ts";
 
 /** Failures without a pause: anybody can send one request that a model server does not survive. */
 const FREE_FAILURES = 2;
-/** After a further failure the wallet's next job waits 1, 2, 4 … 60 s. */
-const LONGEST_PAUSE_MS = 60_000;
+/** After a further failure the wallet's next job waits 1, 2, 4 … 300 s. */
+const LONGEST_PAUSE_MS = 300_000;
 /** So long after its last failure a wallet starts anew. */
-const FORGOTTEN_MS = 300_000;
+const FORGOTTEN_MS = 1_800_000;
 /** Wallets that are remembered; the one that failed longest ago is forgotten first. */
 const MOST_WALLETS = 10_000;
 
@@ -19,30 +19,17 @@ type Failing = { failures: number; failedAt: number; nextAt: number };
 export class FailurePauses {
   readonly #failing = new Map<string, Failing>();
 
-  /** A request of the wallet failed for a reason that lies with the wallet. */
+  /** A request of the wallet failed for a reason that lies with the wallet. One that had begun before a pause does not make it longer. */
   failed(wallet: string, now = Date.now()): void {
+    if (this.left(wallet, now) > 0) return;
     const key = wallet.toLowerCase();
-    const before = this.#current(key, now);
-    const failures = (before?.failures ?? 0) + 1;
-    const nextAt = now + pauseMs(failures);
-    const failing = { failures, failedAt: now, nextAt: Math.max(nextAt, before?.nextAt ?? 0) };
-    setNewest(this.#failing, key, failing, MOST_WALLETS);
+    const failures = (this.#current(key, now)?.failures ?? 0) + 1;
+    setNewest(this.#failing, key, { failures, failedAt: now, nextAt: now + pauseMs(failures) }, MOST_WALLETS);
   }
 
   /** A request of the wallet did not fail: the wallet starts anew. */
   succeeded(wallet: string): void {
     this.#failing.delete(wallet.toLowerCase());
-  }
-
-  /**
-   * Returns 0 if the wallet's next job may start now, and then counts it as started: the next pause begins. Else returns the milliseconds that are
-   * left of the pause. A wallet whose requests do not fail has none.
-   */
-  take(wallet: string, now = Date.now()): number {
-    const left = this.left(wallet, now);
-    const failing = this.#current(wallet.toLowerCase(), now);
-    if (left === 0 && failing !== undefined) failing.nextAt = now + pauseMs(failing.failures);
-    return left;
   }
 
   /** The milliseconds that are left of the wallet's pause; 0 without one. */

@@ -6,7 +6,6 @@ import { toApiJobId } from "../../protocol/job-id.ts";
 import { DEFAULT_MAX_TOKENS, quote } from "../../protocol/pricing.ts";
 import { type Balances, spentAt } from "../chain/balances.ts";
 import type { Directory, Model } from "../chain/directory.ts";
-import type { FailurePauses } from "../chain/failure-pauses.ts";
 import type { Operator } from "../chain/operator.ts";
 import type { Head } from "../chain/rpc.ts";
 import { ApiError, quoted, unavailable } from "../errors.ts";
@@ -68,8 +67,6 @@ export type AdmissionParts = AuthorizationParts &
       WorkerPool,
       "alwaysReasons" | "capable" | "hosts" | "isDeclared" | "largestWindow" | "modelsWith" | "mostTokens"
     >;
-    /** Wallets whose requests fail at sound models pause between their jobs. */
-    pauses: Pick<FailurePauses, "take">;
     /** Counts the tokens of prompts. */
     tokens: Pick<TokenCounter, "count">;
   };
@@ -111,7 +108,6 @@ export async function admit(parts: AdmissionParts, plan: PlannedJob, signal: Abo
   await checkBalance(parts, plan, { least: credits, price: credits });
   const signed = authorization === null ? null : await checkSignature(parts, plan, { ...authorization, maxTokens });
   checkTerms(parts, { wallet, credits, isAuthorized: signed !== null });
-  takeTurn(parts, wallet);
   const showReasoning = asksReasoning(plan.request) || parts.workers.alwaysReasons(model.number);
   return { request: { ...plan.request, max_tokens: maxTokens }, showReasoning, credits, authorization: signed };
 }
@@ -124,17 +120,6 @@ async function checkSignature(
 ): Promise<SignedAuthorization> {
   const key = await parts.balances.authorizationKey(wallet);
   return checkAuthorization(parts, signed, { wallet, model, maxTokens, bodyHash }, key);
-}
-
-/** Refuses a wallet whose last requests failed at the models, between its turns. */
-function takeTurn({ pauses }: Pick<AdmissionParts, "pauses">, wallet: Address): void {
-  const pauseMs = pauses.take(wallet);
-  if (pauseMs === 0) return;
-  const seconds = Math.ceil(pauseMs / 1000);
-  throw unavailable(
-    `The wallet's last requests failed at the models, so its next one is taken in ${seconds} s. Change the request that fails.`,
-    seconds,
-  );
 }
 
 /** Throws what no worker of the model has said that it can do, by the field that asks for it. */
@@ -212,8 +197,8 @@ async function renewTerms(
 }
 
 /**
- * Throws what the escrow would refuse by the wallet's own terms, as far as the gateway knows them now; and while the wallet rests, because it made
- * locks revert. It is asked when a request comes and again in the moment before its lock: the wallet can change its terms while the request waits.
+ * Throws what the escrow would refuse by the wallet's own terms, as far as the gateway knows them now; and while the wallet rests, because its last
+ * jobs ended at the operator's expense. It is asked when a request comes and again in the moment before its lock: the wallet can change its terms while the request waits.
  */
 export function checkTerms(
   { operator, head, balances }: TermsParts,
@@ -313,12 +298,12 @@ export function idTaken(jobId: Hex): ApiError {
   });
 }
 
-/** 503 to a wallet whose last locks reverted by its own doing. */
+/** 503 to a wallet whose last jobs ended at the operator's expense, one after the other. */
 function atRest(restMs: number): ApiError {
   const seconds = Math.ceil(restMs / 1000);
   return unavailable(
-    "The settlement chain refused the wallet's last requests for what the wallet had changed or spent meanwhile, " +
-      `so its next one is taken in ${seconds} s.`,
+    "The wallet's last requests failed at the models, or the wallet had changed or spent meanwhile what their locks needed, " +
+      `so its next one is taken in ${seconds} s. Change the request that fails.`,
     seconds,
   );
 }

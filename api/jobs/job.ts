@@ -8,7 +8,7 @@ import { toApiJobId } from "../../protocol/job-id.ts";
 import { sleep } from "../../shared/sleep.ts";
 import { inSpan, markFailed } from "../../shared/tracing.ts";
 import type { RegisteredWorker } from "../chain/directory.ts";
-import type { FailurePauses } from "../chain/failure-pauses.ts";
+import { FAILED_AT_MODEL, type JobAllowance } from "../chain/job-allowance.ts";
 import type { AbandonedRequests } from "../db/abandoned-requests.ts";
 import { INCIDENTS, incidentCode } from "../db/incidents.ts";
 import { JobLost, type JobStore } from "../db/jobs.ts";
@@ -64,7 +64,7 @@ export type RunParts = LockParts &
       WorkerPool,
       "answeredEmpty" | "candidates" | "charged" | "hosts" | "reportSuccess" | "requestBegan" | "requestEnded" | "test"
     >;
-    pauses: Pick<FailurePauses, "failed" | "succeeded">;
+    allowance: Pick<JobAllowance, "answered" | "failed">;
     ending: Pick<JobEnding, "answered" | "refuse">;
   };
 
@@ -101,6 +101,8 @@ export class RunningJob {
   #held: Lock | undefined;
   /** The place that is kept for it, or that it has. */
   #place: Place;
+  /** Resolves once it is known whether its end counts against its wallet. */
+  #judged: Promise<void> = Promise.resolve();
 
   constructor(parts: RunParts, input: JobInput) {
     this.#parts = parts;
@@ -132,7 +134,8 @@ export class RunningJob {
       })
       .finally(() => {
         this.#place.release();
-        input.admission.jobEnded();
+        // Until then it holds its place in the wallet's allowance: others would begin and fail before this one is counted.
+        void this.#judged.then(() => input.admission.jobEnded());
       });
     this.completed.then(
       () => parts.workers.requestEnded(input.model.number, true),
@@ -275,6 +278,7 @@ export class RunningJob {
         settleBefore: settleBefore(lock.lockedAt, times),
         hasAlternative: () => others().length > 0,
         onFirstToken: () => {
+          this.input.admission.begun();
           this.input.timings.end("first-token");
           workers.requestBegan(model.number, performance.now() - this.input.timings.startedAt);
           void rows.written(jobId).then(() => this.#first.resolve(worker.signer));
@@ -298,13 +302,14 @@ export class RunningJob {
       }
       excluded.add(worker.signer);
       if (this.answer.pieces > 0) {
+        if (isFailure) this.#countAgainstWallet(failures);
         throw await this.#refuse({ reason: "worker_failed", why: code }, workerBrokeOff);
       }
       // The worker's clock closed the window a moment before ours: the job is over for every worker.
       const left = lock.lockedAt + times.completion - head.time;
       if (code === JobErrorCode.Timeout && left <= CLOCK_SKEW) {
         if (!signal.aborted) await once(signal, "abort");
-        return "timeout";
+        break;
       }
       if (failures.length >= MOST_FAILURES) failures = await this.#confirmed(failures);
       if (failures.length >= MOST_FAILURES) throw await this.#failedAtModels(failures);
@@ -318,7 +323,20 @@ export class RunningJob {
         await sleep(LOOK_MS);
       }
     }
+    if (failures.length > 0) this.#countAgainstWallet(failures);
     return "timeout";
+  }
+
+  /**
+   * The job ended without a charge after it was begun, or at the end of its time. No other worker can tell whose failure that was, so it counts
+   * wherever the models pass the gateway's own test: a wallet could otherwise have a worker break off again and again, at the operator's expense.
+   * Two such failures in a row cost a wallet nothing, and an answer makes up for them.
+   */
+  #countAgainstWallet(failures: readonly FailedAttempt[]): void {
+    const { allowance } = this.#parts;
+    this.#judged = this.#areSound(failures).then((isSound) => {
+      if (isSound) allowance.failed(this.input.wallet.toLowerCase());
+    });
   }
 
   /** Without the refusals of workers whose models are not sound: those say nothing of the request, and harmed no model server. */
@@ -333,7 +351,7 @@ export class RunningJob {
     const { model } = this.input;
     const verdict = this.#verdict(failures);
     const pending = new ApiError("internal_error", "The job was failed, and its cause is being tested.");
-    const error = await this.#refuse({ reason: "worker_failed", why: "failed at the model" }, () => pending);
+    const error = await this.#refuse({ reason: "worker_failed", why: FAILED_AT_MODEL }, () => pending);
     if (error !== pending) return error;
     if ((await verdict) === "workers") return modelServersFailed();
     const codes = failures.map(({ code }) => code);
@@ -346,11 +364,11 @@ export class RunningJob {
    * unless the model has no other.
    */
   async #verdict(failures: readonly FailedAttempt[]): Promise<"request" | "workers"> {
-    const { workers, pauses } = this.#parts;
+    const { workers, allowance } = this.#parts;
     const { model, wallet } = this.input;
     const isSound = await this.#areSound(failures);
     const isAgreed = failures.length >= MOST_FAILURES || workers.hosts(model.number).length <= 1;
-    if (isSound && isAgreed) pauses.failed(wallet);
+    if (isSound && isAgreed) allowance.failed(wallet.toLowerCase());
     return isSound ? "request" : "workers";
   }
 
@@ -424,12 +442,12 @@ export class RunningJob {
       const reason = code === "hash_mismatch" ? "hash_mismatch" : "worker_failed";
       throw await this.#refuse({ reason, why: `${code}: ${detail}` }, workerBrokeOff);
     }
-    const { workers, pauses } = this.#parts;
+    const { workers, allowance } = this.#parts;
     // An empty text says nothing against the model if `max_tokens` ended the answer within its reasoning.
     const isCutShort = finish_reason === "length" && reasoning !== "";
     if (text === "" && !isCutShort) workers.answeredEmpty(worker, model);
     else if (incident?.code !== "tokens_over_reported") workers.reportSuccess(worker.signer, model.number);
-    pauses.succeeded(wallet);
+    allowance.answered(wallet.toLowerCase());
     timings.end("answer");
     const settling = await this.#parts.ending.answered(this.#endingJob(lock), {
       worker: worker.signer,

@@ -25,9 +25,9 @@ type Requested = Wanted & { isAuthorized: boolean };
 
 /**
  * Kept for a request are a place at a worker, and its wallet's credits until `lockEnded` is called. Until `jobEnded` is called, the wallet
- * counts as one that holds a place. Call each once.
+ * counts as one that holds a place. Call each once, `begun` with the first token.
  */
-export type Admission = { place: Place; lockEnded: () => void; jobEnded: () => void };
+export type Admission = { place: Place; lockEnded: () => void; begun: () => void; jobEnded: () => void };
 
 type Parts = TermsParts & {
   workers: Pick<WorkerPool, "capable" | "places" | "keep" | "onFreed" | "requestEnded">;
@@ -182,27 +182,32 @@ export class PlaceQueue {
     const demand = `${credits} ${needs} ${leavesSpare}`;
     if (tried.has(demand)) return null;
     checkTerms(this.#parts, wanted);
-    const release = balances.hold(wallet, credits);
-    if (release === null) throw insufficientCredits(balances.known(wallet)?.free ?? 0, credits, model);
-    if (release === "held") return "held";
+    const counted = balances.hold(wallet, credits);
+    if (counted === null) throw insufficientCredits(balances.known(wallet)?.free ?? 0, credits, model);
+    if (counted === "held") return "held";
     const place = workers.keep(model.number, { ...wanted, leavesSpare });
     if (place === null) {
-      release();
+      counted.ended();
       tried.add(demand);
       return null;
     }
     holding.set(wallet, (holding.get(wallet) ?? 0) + 1);
     const lockEnded = () => {
-      release();
+      counted.lockEnded();
+      this.#lookSoon();
+    };
+    const begun = () => {
+      counted.begun();
       this.#lookSoon();
     };
     const jobEnded = () => {
+      counted.ended();
       const others = (holding.get(wallet) ?? 1) - 1;
       if (others === 0) holding.delete(wallet);
       else holding.set(wallet, others);
       this.#lookSoon();
     };
-    return { place, lockEnded, jobEnded };
+    return { place, lockEnded, begun, jobEnded };
   }
 
   /** Serves all that can be served now, model after model: they may share workers. */
@@ -229,9 +234,9 @@ export class PlaceQueue {
 
   /** Whether other locks of the wallet hold the credits that the request needs. */
   #holdsCredits({ wallet, credits }: Wanted): boolean {
-    const release = this.#parts.balances.hold(wallet.toLowerCase(), credits);
-    if (release === "held") return true;
-    release?.();
+    const counted = this.#parts.balances.hold(wallet.toLowerCase(), credits);
+    if (counted === "held") return true;
+    counted?.ended();
     return false;
   }
 
@@ -258,7 +263,7 @@ export class PlaceQueue {
   ): ApiError {
     if (isHeld) {
       return unavailable(
-        "Other requests of the wallet hold its credits until their locks are mined; retry in a few seconds.",
+        "Other requests of the wallet hold its credits until their locks are mined, or are as many as it may have for now; retry in a few seconds.",
         5,
       );
     }

@@ -5,7 +5,6 @@ import { ChainStatus } from "../../protocol/job-status.ts";
 import type { Cipher } from "../../shared/cipher.ts";
 import { preconfirmationLimit } from "../../shared/preconfirmation-limit.ts";
 import type { Base } from "../base.ts";
-import { FailurePauses } from "../chain/failure-pauses.ts";
 import { JobSightings, newestKnownBlock } from "../chain/job-sightings.ts";
 import { provenIn } from "../chain/settlements.ts";
 import type { Chain, Sending } from "../chain/start.ts";
@@ -116,7 +115,7 @@ export function createJobs(
     balances,
     workers,
     queue,
-    pauses: new FailurePauses(),
+    allowance: balances.allowance,
     tokens,
     client,
     store,

@@ -9,7 +9,7 @@ import { chat, eventually } from "../support/api-client.ts";
 import { Client, openStore } from "../support/client.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
 import type { Peer } from "../worker/support/peer.ts";
-import { POISON_KINDS, poisonOf, startPoisonedServer } from "../worker/support/poison.ts";
+import { BEFORE_TEXT, poisonOf, startPoisonedServer } from "../worker/support/poison.ts";
 
 const MODEL = "qwen3-8b";
 
@@ -29,7 +29,8 @@ beforeAll(async () => {
     ],
   });
   pool = openStore(stack);
-  [honest, poisoner] = [await Client.funded(stack, pool, 5_000), await Client.funded(stack, pool, 5_000)];
+  // Enough for an honest client on any machine: it asks as often as it is answered.
+  [honest, poisoner] = [await Client.funded(stack, pool, 500_000), await Client.funded(stack, pool, 5_000)];
 });
 afterAll(async () => {
   await pool?.end();
@@ -40,7 +41,7 @@ afterAll(async () => {
 const poison = (kind: string, from = poisoner) => from.api.post("/v1/chat/completions", chat(MODEL, poisonOf(kind)));
 
 describe("a request that fails at model servers", () => {
-  it.each(POISON_KINDS)("is its client's error, costs nothing, and harms nobody: %s", async (kind) => {
+  it.each(BEFORE_TEXT)("is its client's error, costs nothing, and harms nobody: %s", async (kind) => {
     // Each from a wallet of its own: one that repeats such requests waits for its turn.
     const { status, body } = await poison(kind, await Client.funded(stack, pool, 100));
     // Where the server names the conversation as the cause, the client learns that.
@@ -57,7 +58,7 @@ describe("a request that fails at model servers", () => {
     const [bad, good] = [[] as number[], [] as number[]];
     const poisoning = async () => {
       for (let n = 0; Date.now() < until; n++) {
-        bad.push((await poison(POISON_KINDS[n % POISON_KINDS.length] as string)).status);
+        bad.push((await poison(BEFORE_TEXT[n % BEFORE_TEXT.length] as string)).status);
         await sleep(1_000);
       }
     };
@@ -70,6 +71,26 @@ describe("a request that fails at model servers", () => {
     expect(new Set(bad).has(200)).toBe(false);
     expect(bad).toContain(503);
   });
+
+  it.each(["engine-dead", "cut-after-text"])(
+    "sent sixty times at once costs the operator few jobs: %s",
+    async (kind) => {
+      const client = await Client.funded(stack, pool, 5_000);
+      const replies = await Promise.all(Array.from({ length: 60 }, () => poison(kind, client)));
+      const codes = Map.groupBy(replies, ({ body }) => body.error?.code ?? "none");
+      const { rows } = await pool.query("SELECT count(*)::int AS jobs FROM job WHERE wallet = $1", [
+        client.account.address.toLowerCase(),
+      ]);
+      // 8 before the first one failed, and as many as began or failed until its end was known.
+      expect(rows[0].jobs).toBeLessThanOrEqual(32);
+      expect(codes.get("service_unavailable")?.map(({ body }) => body.error.message)).toContainEqual(
+        expect.stringMatching(/^The wallet's last requests failed at the models/),
+      );
+      const again = await poison(kind, client);
+      expect([again.status, Number(again.headers.get("retry-after")) > 0]).toEqual([503, true]);
+      expect((await honest.api.post("/v1/chat/completions", chat(MODEL, "Hello"))).status).toBe(200);
+    },
+  );
 
   it("left no credit in escrow, and took none", async () => {
     const { body } = await eventually(

@@ -3,7 +3,7 @@ import { pino } from "pino";
 import type { Hex } from "viem";
 import { generatePrivateKey } from "viem/accounts";
 import type { Model, RegisteredWorker } from "../../api/chain/directory.ts";
-import { FailurePauses } from "../../api/chain/failure-pauses.ts";
+import { JobAllowance } from "../../api/chain/job-allowance.ts";
 import type { Operation, Outcome, PlacedEvent, Promised, Submission } from "../../api/chain/operations.ts";
 import type { JobStore, StoredJob } from "../../api/db/jobs.ts";
 import { type EndingParts, JobEnding } from "../../api/jobs/job-ending.ts";
@@ -87,6 +87,7 @@ export const placeAt = (worker: RegisteredWorker, dispatched: () => Dispatched =
 export const PLACE_GONE = {
   place: { ...placeAt(registered()), isOpen: () => false },
   lockEnded: () => {},
+  begun: () => {},
   jobEnded: () => {},
 };
 
@@ -143,7 +144,7 @@ export function fakeGateway({
     times: TIMES,
     isClosedToWorkers: async () => false,
     promises: preconfirmationLimit("latest", 0, 0),
-    pauses: new FailurePauses(),
+    allowance: new JobAllowance(),
     head: headAt(() => time),
     tokens: { count: async () => 1 },
     cipher: { encrypt: () => Buffer.alloc(0) },

@@ -3,7 +3,7 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { chat } from "../../support/api-client.ts";
 import { event, PlayedWorker } from "../../worker/support/played-worker.ts";
-import { POISON_KINDS, poisonOf } from "../../worker/support/poison.ts";
+import { BEFORE_TEXT, poisonOf } from "../../worker/support/poison.ts";
 import { type Attack, of, send, type Target } from "./attack.ts";
 
 let withholding: PlayedWorker;
@@ -64,7 +64,7 @@ export const ON_WORKERS: Record<string, Attack> = {
     most: 20,
     on: "servedModel",
     shot: async (target, n) => {
-      const kind = of(POISON_KINDS, n);
+      const kind = of(BEFORE_TEXT, n);
       const body = chat(target.servedModel, poisonOf(kind), { max_tokens: 12 });
       return (await send(target, n, { path: "/v1/chat/completions", body, apiKey: of(target.apiKeys, n) })).said;
     },

@@ -33,7 +33,15 @@ const POISON: Record<string, Script> = {
   },
   "wrong-type": (res) => void res.writeHead(200, { "content-type": "text/plain" }).end("Segmentation fault"),
 };
-export const POISON_KINDS = Object.keys(POISON);
+/** The ways in which it fails before it says anything. */
+export const BEFORE_TEXT = Object.keys(POISON);
+
+/** A crash in the middle of an answer, which is `cut-after-headers` a moment later. */
+POISON["cut-after-text"] = (res) => {
+  res.writeHead(200, { "content-type": "text/event-stream" });
+  for (let n = 0; n < 3; n++) res.write(chunk({ content: "Hello. " }));
+  setTimeout(() => res.destroy(), 100);
+};
 
 /** A prompt at which the server fails in this way. */
 export const poisonOf = (kind: string): string => `Hello #${kind}`;
@@ -42,7 +50,7 @@ export async function startPoisonedServer(models: string[]): Promise<Peer> {
   const peer = await startPeer(models);
   peer.play((res, body) => {
     const text = JSON.stringify(body);
-    const kind = POISON_KINDS.find((name) => text.includes(`#${name}`));
+    const kind = Object.keys(POISON).find((name) => text.includes(`#${name}`));
     const script =
       kind === undefined ? stream(chunk({ content: "Hello." }), chunk({}, "stop"), usageAndDone(3, 2)) : POISON[kind];
     return (script as Script)(res, body);

@@ -28,9 +28,12 @@ function ask(
   const counted: string[] = [];
   const parts = fakeGateway({
     head: headAt(() => 1_800_000_000),
-    pauses: { take: () => pauseMs, failed: () => {}, succeeded: () => {} },
     workers: { mostTokens: () => inTime },
-    balances: { ...spending(null), bounded: async () => (isRead ? { free, escrowed: 0 } : null) },
+    balances: {
+      ...spending(null),
+      restMs: () => pauseMs,
+      bounded: async () => (isRead ? { free, escrowed: 0 } : null),
+    },
     tokens: {
       count: (wallet: string) => {
         counted.push(wallet);

@@ -12,6 +12,7 @@ import {
   fakeGateway,
   type JobParts,
   MODEL as model,
+  PLACE_GONE,
   placeAt,
   registered,
   rowsInMemory,
@@ -284,8 +285,8 @@ describe("a request that fails at the model", () => {
       if (outcome === "slow") await new Promise(() => {});
       return outcome === "sound" ? { model: "sound" } : { model: "broken", why: "no answer" };
     };
-    const told = { take: () => 0, failed: (wallet: string) => void turns.push(wallet), succeeded: () => {} };
-    const { completed } = runJob({ ...context, pauses: told, workers: { ...workers, test } });
+    const allowance = { failed: (wallet: string) => void turns.push(wallet), answered: () => {} };
+    const { completed } = runJob({ ...context, allowance, workers: { ...workers, test } });
     return { completed, asked, reports, tested, turns };
   }
   const backend = (code = "backend_failed") => new WorkerFailure(code, "no", false);
@@ -380,6 +381,62 @@ describe("a request that fails at the model", () => {
     await expect(completed).rejects.toMatchObject({ code: "invalid_request", status: 400 });
     // It costs the operator the gas of two transactions, as a failure does.
     expect([asked, tested.length, turns.length]).toEqual([[1, 2], 2, 1]);
+  });
+});
+
+describe("a job that ends without a charge after its first token", () => {
+  /** What its wallet is told, where the gateway's own test of the model ends so. `breaks`: what the worker does after the token. */
+  async function turnsOf(isSound: boolean, breaks: (signal: AbortSignal) => Promise<never>) {
+    const { context } = gateway();
+    const turns: string[] = [];
+    const [begun, jobEnded] = [vi.fn(), vi.fn()];
+    const test: JobParts["workers"]["test"] = async () =>
+      isSound ? { model: "sound" } : { model: "broken", why: "no answer" };
+    const { completed } = runJob(
+      {
+        ...context,
+        allowance: { failed: (wallet: string) => void turns.push(wallet), answered: () => {} },
+        workers: { ...context.workers, hosts: () => [registered(), registered()], test },
+        client: clientOf((_endpoint, _body, events, signal) => {
+          events.acknowledged("0x");
+          for (const text of ["Hello", " you"]) events.delta(text);
+          return breaks(signal);
+        }),
+      },
+      { admission: { ...PLACE_GONE, begun, jobEnded } },
+    );
+    const error = await completed.catch((failure) => failure);
+    await vi.waitFor(() => expect(jobEnded).toHaveBeenCalled());
+    return { error, turns: turns.length, begun: begun.mock.calls.length };
+  }
+  const brokenStream = async () => {
+    throw new WorkerFailure("broken_stream", "it broke", true);
+  };
+
+  it("counts against its wallet, whose own worker could break off again and again", async () => {
+    const { error, ...told } = await turnsOf(true, brokenStream);
+    expect(error).toMatchObject({ code: "service_unavailable", status: 503 });
+    expect(told).toEqual({ turns: 1, begun: 1 });
+  });
+
+  it("counts against no wallet where the model fails the gateway's own test", async () => {
+    expect(await turnsOf(false, brokenStream)).toMatchObject({ turns: 0, begun: 1 });
+  });
+
+  it.each([
+    [true, 1],
+    [false, 0],
+  ])("counts likewise where it ends by the job's time, and the model's test is passed: %s", async (isSound, turns) => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    try {
+      const never = (signal: AbortSignal) =>
+        new Promise<never>((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+      const ended = turnsOf(isSound, never);
+      await vi.advanceTimersByTimeAsync((TIMES.completion + 30) * 1_000);
+      expect(await ended).toMatchObject({ error: { code: "job_timeout" }, turns });
+    } finally {
+      vi.useRealTimers();
+    }
   });
 });
 

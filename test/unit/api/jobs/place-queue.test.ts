@@ -56,7 +56,11 @@ beforeEach(() => {
       if (has < asked) return null;
       if (has - held < asked) return "held" as const;
       locking.set(wallet, held + asked);
-      return () => void locking.set(wallet, (locking.get(wallet) ?? 0) - asked);
+      const lockEnded = () => {
+        locking.set(wallet, (locking.get(wallet) ?? 0) - asked);
+        asked = 0;
+      };
+      return { lockEnded, begun: () => {}, ended: lockEnded };
     },
     known: (wallet: string) => ({ free: credits.get(wallet) ?? 1_000, escrowed: 0 }),
     terms: (wallet: string) => ({ ...spending(null).terms(), ...terms.get(wallet) }),

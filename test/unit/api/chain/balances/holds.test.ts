@@ -1,6 +1,7 @@
 /** The credits that are held for locks on their way: how many of a wallet, and from when on after one of them reverted. */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Balances } from "../../../../../api/chain/balances.ts";
+import type { CountedJob } from "../../../../../api/chain/job-allowance.ts";
 import { batch, jobId, ScriptedNode, wallet } from "./scripted-node.ts";
 
 /** A bit of an account's flags: it has a daily limit. */
@@ -15,12 +16,29 @@ beforeEach(async () => {
 });
 afterEach(() => void vi.useRealTimers());
 
-/** How many locks of a credit each are let on their way at once. They stay there, or end. */
-function sent({ stay = false } = {}): number {
-  const holds = Array.from({ length: 200 }, () => balances.hold(wallet, 1));
-  const releases = holds.filter((kept) => typeof kept === "function");
-  if (!stay) for (const release of releases) release();
-  return releases.length;
+/** A job that is let on its way; fails where it is not. */
+function held(credits: number): CountedJob {
+  const kept = balances.hold(wallet, credits);
+  if (kept === null || kept === "held") throw new Error(`not let on its way: ${kept}`);
+  return kept;
+}
+/** The jobs of a credit each that are let on their way at once. */
+const holdAll = (): CountedJob[] =>
+  Array.from({ length: 200 }, () => balances.hold(wallet, 1)).filter(
+    (kept) => typeof kept === "object" && kept !== null,
+  );
+/** How many of them there are; they end again. */
+function sent(): number {
+  const jobs = holdAll();
+  for (const job of jobs) job.ended();
+  return jobs.length;
+}
+/** A job that is answered. */
+function answer(): void {
+  const job = held(1);
+  job.begun();
+  balances.allowance.answered(wallet);
+  job.ended();
 }
 const locked = (block = 17, more: { dailyLimit?: number; spentToday?: number } = {}) =>
   balances.observe(batch(block, 1, "JobLocked", jobId, { free: 600, escrowed: 130, ...more }));
@@ -40,19 +58,19 @@ describe("credits that locks on their way will take", () => {
   beforeEach(async () => void (await balances.read(wallet)));
 
   it("are not kept twice, and are gone once they are locked", () => {
-    const release = balances.hold(wallet, 500) as () => void;
+    const first = held(500);
     expect([balances.hold(wallet, 201), balances.hold(wallet, 701)]).toEqual(["held", null]);
-    expect(balances.hold(wallet, 200)).toBeTypeOf("function");
+    held(200);
     balances.observe(batch(17, 1, "JobLocked", jobId, { free: 200, escrowed: 530 }));
-    release();
+    first.lockEnded();
     expect(balances.hold(wallet, 500)).toBeNull();
   });
 
   it("are there again for the next one if the lock was refused", () => {
-    const release = balances.hold(wallet, 700) as () => void;
+    const first = held(700);
     expect(balances.hold(wallet, 1)).toBe("held");
-    release();
-    expect(balances.hold(wallet, 700)).toBeTypeOf("function");
+    first.ended();
+    held(700);
   });
 });
 
@@ -65,16 +83,16 @@ describe("the daily limit", () => {
     await limited(50);
     balances.hold(wallet, 30);
     expect(balances.hold(wallet, 21)).toBe("held");
-    const last = balances.hold(wallet, 20);
-    expect(last).toBeTypeOf("function");
+    const last = held(20);
     expect(balances.hold(wallet, 1)).toBe("held");
-    (last as () => void)();
-    expect(balances.hold(wallet, 1)).toBeTypeOf("function");
+    last.ended();
+    held(1);
   });
 
   it("itself stands in the way where no lock on its way does", async () => {
     await limited(50);
-    expect([balances.hold(wallet, 51), typeof balances.hold(wallet, 50)]).toEqual([null, "function"]);
+    expect(balances.hold(wallet, 51)).toBeNull();
+    held(50);
   });
 
   it("is read again after a job that failed, which gives some of it back", async () => {
@@ -82,7 +100,7 @@ describe("the daily limit", () => {
     balances.observe(batch(18, 4, "JobFailed", jobId, { free: 700, escrowed: 0 }));
     node.mine({ free: 700, escrowed: 0, sent: 4, flags: LIMITED, dailyLimit: 100, spentToday: 92, spentDay: today() });
     expect(balances.hold(wallet, 8)).toBe("held");
-    await vi.waitFor(() => expect(balances.hold(wallet, 8)).toBeTypeOf("function"));
+    await vi.waitFor(() => held(8));
   });
 
   it("is whole again on the next UTC day, but for locks on their way", async () => {
@@ -92,28 +110,59 @@ describe("the daily limit", () => {
     node.time = midnight - 1;
     expect(balances.hold(wallet, 1)).toBeNull();
     node.time = midnight;
-    expect(balances.hold(wallet, 60)).toBeTypeOf("function");
-    expect([balances.hold(wallet, 41), typeof balances.hold(wallet, 40)]).toEqual(["held", "function"]);
+    held(60);
+    expect(balances.hold(wallet, 41)).toBe("held");
+    held(40);
   });
 });
 
-describe("locks of one wallet on their way", () => {
+describe("jobs of one wallet at a time", () => {
   beforeEach(async () => void (await balances.read(wallet)));
 
-  it("are few while nothing is known of it, and more with each that is mined", () => {
-    const first = sent();
-    expect(first).toBe(8);
-    for (let i = 0; i < first; i++) locked();
-    expect(sent()).toBe(3 * first);
+  it("that have no token yet are eight while nothing is known of it, and two more with each first token", () => {
+    const first = holdAll();
+    expect(first).toHaveLength(8);
+    for (const job of first) {
+      job.lockEnded();
+      job.begun();
+      job.begun();
+    }
+    for (const job of first) job.ended();
+    expect(sent()).toBe(24);
+  });
+
+  it("that run are 32 while nothing is known of it, and two more with each answer", () => {
+    const jobs: CountedJob[] = [];
+    for (let next = holdAll(); next.length > 0; next = holdAll()) {
+      for (const job of next) job.begun();
+      jobs.push(...next);
+    }
+    expect(jobs).toHaveLength(32);
+    jobs[0]?.ended();
+    balances.allowance.answered(wallet);
+    expect(sent()).toBe(3);
+  });
+
+  it("are four fewer with each that failed at the operator's expense, and one at least", () => {
+    for (let n = 0; n < 20; n++) answer();
+    balances.allowance.failed(wallet);
+    const jobs = holdAll();
+    for (const job of jobs) job.begun();
+    expect(jobs.length + sent()).toBe(32 + 2 * 20 - 4);
+    for (const job of jobs) job.ended();
+    for (let n = 0; n < 50; n++) balances.allowance.failed(wallet);
+    expect(sent()).toBe(1);
+    answer();
+    expect(sent()).toBe(3);
   });
 
   it.each(["Ledger_InsufficientCredits", "Limits_Frozen", "Job_NotAuthorized", "Job_OperatorNotChosen"])(
-    "are one at a time once the wallet made some fail at the gateway's cost: %s",
+    "start one by one once the wallet made locks fail at the gateway's cost: %s",
     async (name) => {
       refused(name);
       await readNext();
       expect(sent()).toBe(1);
-      locked(18);
+      answer();
       expect(sent()).toBe(3);
     },
   );
@@ -153,11 +202,11 @@ describe("after a revert of the wallet's doing", () => {
   it("a later lock of the wallet shows its account as well", () => {
     refused("Limits_Frozen", 17);
     locked(18);
-    expect(sent()).toBe(3);
+    expect(sent()).toBe(1);
   });
 });
 
-describe("a wallet whose locks revert again and again", () => {
+describe("a wallet whose locks revert again and again, or whose jobs fail", () => {
   /** The newest block of the chain. */
   let block: number;
   beforeEach(async () => {
@@ -167,31 +216,32 @@ describe("a wallet whose locks revert again and again", () => {
   });
   /** A lock goes out and reverts. */
   async function cycle(): Promise<number> {
-    const release = balances.hold(wallet, 1) as () => void;
+    const job = held(1);
     node.mine({ free: 700, escrowed: 30, sent: 4 });
     block += 1;
     refused("Limits_Frozen", block);
-    release();
+    job.ended();
     await balances.read(wallet);
-    return balances.restMs(wallet);
+    const restMs = balances.restMs(wallet);
+    vi.advanceTimersByTime(restMs);
+    return restMs;
   }
-  it("rests from its third time on, twice as long each time, and a minute at most", async () => {
+
+  it("rests from its third time on, twice as long each time, and five minutes at most", async () => {
     const rests: number[] = [];
-    for (let n = 0; n < 10; n++) rests.push(await cycle());
-    expect(rests).toEqual([0, 0, 1, 2, 4, 8, 16, 32, 60, 60].map((seconds) => seconds * 1_000));
+    for (let n = 0; n < 13; n++) rests.push(await cycle());
+    expect(rests).toEqual([0, 0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300].map((seconds) => seconds * 1_000));
   });
 
-  it("does not rest because many that were on their way together reverted", async () => {
-    for (let n = 0; n < 12; n++) locked();
-    expect(sent({ stay: true })).toBe(32);
+  it("rests a second at most because many that were on their way together ended so", async () => {
     for (let n = 0; n < 32; n++) refused("Ledger_InsufficientCredits", 17 + n);
-    expect(balances.restMs(wallet)).toBe(0);
+    for (let n = 0; n < 32; n++) balances.allowance.failed(wallet);
+    expect(balances.restMs(wallet)).toBe(1_000);
   });
 
-  it("starts anew with a lock that is mined", async () => {
-    for (let n = 0; n < 4; n++) await cycle();
-    expect(balances.restMs(wallet)).toBe(2_000);
-    locked(block + 1);
-    expect(balances.restMs(wallet)).toBe(0);
+  it("starts anew with an answer", async () => {
+    for (let n = 0; n < 3; n++) await cycle();
+    answer();
+    expect([await cycle(), await cycle(), await cycle()]).toEqual([0, 0, 1_000]);
   });
 });

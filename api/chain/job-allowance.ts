@@ -1,0 +1,172 @@
+/**
+ * How many jobs of a wallet the gateway starts and runs at a time. Each job costs the operator the gas of its lock and of its end, and the wallet
+ * pays only for an answer. So a wallet has few jobs at first and more with each that goes well, and fewer again when its jobs end at the operator's
+ * expense. A wallet whose jobs do so one after the other rests between them. Each gateway process counts for itself (docs/decisions.md, 208, 209).
+ */
+import { newJobId, toApiJobId } from "../../protocol/job-id.ts";
+import { setNewest } from "../../shared/newest.ts";
+import type { Reader } from "../db/pool.ts";
+import { FailurePauses } from "./failure-pauses.ts";
+import type { MinedBatch } from "./operations.ts";
+
+/**
+ * The contract's errors that a wallet can cause between our look at its account and the block of its lock. It can withdraw, freeze itself,
+ * or change its operator, its limit or its key. All of its locks on their way then revert at the gateway's cost. Each of these errors names
+ * the wallet first.
+ */
+const BY_THE_WALLET = new Set([
+  "Ledger_InsufficientCredits",
+  "Limits_Frozen",
+  "Limits_DailyLimitReached",
+  "Job_OperatorNotChosen",
+  "Job_AuthorizationRequired",
+  "Job_NotAuthorized",
+]);
+
+/**
+ * Jobs of a wallet without a record that may be on their way to their first token. If all of their locks revert, the operator pays about 200,000
+ * gas, and 460,000 if the locks are mined and the jobs fail. Such a wallet costs its owner 235,000: the tokens' approval, a deposit, a freeze and a
+ * withdrawal.
+ */
+const FIRST_STARTING = 8;
+/** Jobs of such a wallet that may run at a time, those on their way to their first token among them. */
+const FIRST_RUNNING = 32;
+/** Each first token allows so many more to start, and each answer so many more to run: a wallet with many clients has all of its jobs soon. */
+const MORE = 2;
+/** Each job that failed at the operator's expense allows so many fewer to run. */
+const FEWER = 4;
+/** Jobs that began within this time say how many jobs a wallet had before a restart. */
+const RECALLED_MS = 600_000;
+/** One wallet never has more of either at once. */
+const MOST = 10_000;
+/** The error of a job's row whose request failed at models that are sound. */
+export const FAILED_AT_MODEL = "failed at the model";
+
+/** Wallets whose allowance is remembered; that of the wallet without a job for the longest time is forgotten first. */
+const MOST_WALLETS = 10_000;
+
+type Allowed = { starting: number; running: number };
+/** The jobs of a wallet: those before their first token, all that are not over, and the credits of locks on their way. */
+type Jobs = { starting: number; running: number; credits: number };
+
+/** A job that counts. Call each when that has happened; what is called twice or too late does nothing. */
+export type CountedJob = {
+  /** Its lock is mined, or will not be: the credits are in the account as the chain shows it. */
+  lockEnded: () => void;
+  /** Its first token has come. */
+  begun: () => void;
+  ended: () => void;
+};
+
+/** Wallets are written in lower case, but in batches. */
+export class JobAllowance {
+  readonly #allowed = new Map<string, Allowed>();
+  readonly #jobs = new Map<string, Jobs>();
+  readonly #pauses = new FailurePauses();
+
+  /** Credits of the wallet's locks on their way. */
+  credits(wallet: string): number {
+    return this.#jobs.get(wallet)?.credits ?? 0;
+  }
+
+  /** Counts a job whose lock is about to be sent; null if the wallet has as many as it may. */
+  begin(wallet: string, credits: number): CountedJob | null {
+    const jobs = this.#jobs.get(wallet) ?? { starting: 0, running: 0, credits: 0 };
+    const allowed = this.#of(wallet);
+    if (jobs.starting >= allowed.starting || jobs.running >= allowed.running) return null;
+    this.#jobs.set(wallet, jobs);
+    jobs.starting += 1;
+    jobs.running += 1;
+    jobs.credits += credits;
+    const lockEnded = once(() => {
+      jobs.credits -= credits;
+    });
+    const started = once(() => {
+      jobs.starting -= 1;
+    });
+    const begun = once(() => {
+      started();
+      this.#change(wallet, ({ starting, running }) => ({ starting: Math.min(starting + MORE, MOST), running }));
+    });
+    const ended = once(() => {
+      lockEnded();
+      started();
+      jobs.running -= 1;
+      if (jobs.running === 0) this.#jobs.delete(wallet);
+    });
+    return { lockEnded, begun, ended };
+  }
+
+  /** Milliseconds until the wallet's next job may start. */
+  restMs(wallet: string): number {
+    return this.#pauses.left(wallet);
+  }
+
+  /** A job of the wallet was answered. */
+  answered(wallet: string): void {
+    this.#change(wallet, ({ starting, running }) => ({ starting, running: Math.min(running + MORE, MOST) }));
+    this.#pauses.succeeded(wallet);
+  }
+
+  /** A job of the wallet failed although its lock was mined and the models were sound: the operator has paid for it. */
+  failed(wallet: string): void {
+    this.#change(wallet, ({ starting, running }) => ({ starting, running: Math.max(running - FEWER, 1) }));
+    this.#pauses.failed(wallet);
+  }
+
+  /**
+   * Counts the jobs of the last minutes as if this process had seen them. Otherwise a wallet with hundreds of clients would have few jobs
+   * in the first block after a restart, which takes 12 seconds on a slow chain. A wallet whose locks revert would have more than one again.
+   */
+  async recall(reader: Reader): Promise<void> {
+    const { rows } = await reader.query<{
+      wallet: string;
+      hasReverted: boolean;
+      since: number;
+      answered: number;
+      failed: number;
+    }>(
+      `WITH recent AS (SELECT wallet, job_id, completion, failure, state = 'unlocked' AND failure = ANY($2) AS is_revert
+         FROM job WHERE job_id > $1),
+         reverted AS (SELECT wallet, max(job_id) AS job_id FROM recent WHERE is_revert GROUP BY wallet)
+       SELECT wallet, bool_or(is_revert) AS "hasReverted", count(completion)::int AS answered,
+         count(completion) FILTER (WHERE recent.job_id > COALESCE(reverted.job_id, ''))::int AS since,
+         count(*) FILTER (WHERE failure = $3)::int AS failed
+       FROM recent LEFT JOIN reverted USING (wallet) GROUP BY wallet`,
+      [toApiJobId(newJobId(Date.now() - RECALLED_MS)), [...BY_THE_WALLET], FAILED_AT_MODEL],
+    );
+    for (const { wallet, hasReverted, since, answered, failed } of rows) {
+      const starting = (hasReverted ? 1 : FIRST_STARTING) + MORE * since;
+      const running = Math.max(1, FIRST_RUNNING + MORE * answered - FEWER * failed);
+      this.#change(wallet, () => ({ starting: Math.min(starting, MOST), running: Math.min(running, MOST) }));
+    }
+  }
+
+  /** Takes note of the locks that reverted in a mined batch. Returns the wallets whose doing that was. */
+  observe({ failures }: Pick<MinedBatch, "failures">): Set<string> {
+    const byTheWallet = [...failures.values()].filter(({ name }) => BY_THE_WALLET.has(name));
+    const wallets = new Set(byTheWallet.map(({ args }) => String(args[0]).toLowerCase()));
+    for (const wallet of wallets) {
+      this.#change(wallet, ({ running }) => ({ starting: 1, running }));
+      this.#pauses.failed(wallet);
+    }
+    return wallets;
+  }
+
+  #of(wallet: string): Allowed {
+    return this.#allowed.get(wallet) ?? { starting: FIRST_STARTING, running: FIRST_RUNNING };
+  }
+
+  #change(wallet: string, change: (allowed: Allowed) => Allowed): void {
+    setNewest(this.#allowed, wallet, change(this.#of(wallet)), MOST_WALLETS);
+  }
+}
+
+function once(act: () => void): () => void {
+  let isDone = false;
+  return () => {
+    if (isDone) return;
+    isDone = true;
+    act();
+  };
+}
