@@ -10,6 +10,7 @@ import { ApiError } from "../errors.ts";
 import { AUTHORIZATION_HEADER } from "../jobs/authorization.ts";
 import { insufficientCredits, tooManyBalances } from "../jobs/refusals.ts";
 import { clientOf, onceAnswered, ownerOf } from "./request.ts";
+import { Turns } from "./turns.ts";
 
 declare global {
   namespace Express {
@@ -226,62 +227,4 @@ function placeIn(text: string, end: number): string {
     start = at + 1;
   }
   return `line ${line}, column ${end - start + 1}`;
-}
-
-// ---------------------------------------------------------------- turns on the event loop
-
-type Waiting = { signal: AbortSignal; start: PromiseWithResolvers<void> };
-
-/**
- * Pieces of work on the event loop, one at a time. Owners take turns, so that one with many pieces makes another wait for one of them. After
- * each piece comes a pause of `rest` times its length, in which everybody else is served.
- */
-export class Turns {
-  readonly #rest: number;
-  readonly #waiting = new Map<string, Waiting[]>();
-  #isTaken = false;
-
-  constructor(rest: number) {
-    this.#rest = rest;
-  }
-
-  /** Does the work at the owner's turn. Rejects with the signal's reason when it aborts before. */
-  async run<T>(owner: string, signal: AbortSignal, work: () => T): Promise<T> {
-    signal.throwIfAborted();
-    const start = Promise.withResolvers<void>();
-    const own = this.#waiting.get(owner);
-    if (own === undefined) this.#waiting.set(owner, [{ signal, start }]);
-    else own.push({ signal, start });
-    const leave = () => start.reject(signal.reason);
-    signal.addEventListener("abort", leave, { once: true });
-    this.#next();
-    await start.promise;
-    signal.removeEventListener("abort", leave);
-    const startedAt = performance.now();
-    try {
-      return work();
-    } finally {
-      setTimeout(() => this.#end(), this.#rest * (performance.now() - startedAt)).unref();
-    }
-  }
-
-  #end(): void {
-    this.#isTaken = false;
-    this.#next();
-  }
-
-  #next(): void {
-    while (!this.#isTaken) {
-      const [turn] = this.#waiting;
-      if (turn === undefined) return;
-      const [owner, queue] = turn;
-      const next = queue.shift();
-      // The next turn is another owner's.
-      this.#waiting.delete(owner);
-      if (queue.length > 0) this.#waiting.set(owner, queue);
-      if (next === undefined || next.signal.aborted) continue;
-      this.#isTaken = true;
-      next.start.resolve();
-    }
-  }
 }

@@ -69,16 +69,6 @@ function enter(wallet: string, begin: (over: () => void) => void): void {
   serve();
 }
 
-/** One part of a long read, in the wallet's turn. */
-export async function readInTurn<T>(wallet: string, read: () => Promise<T>): Promise<T> {
-  const over = await new Promise<() => void>((resolve) => enter(wallet, resolve));
-  try {
-    return await read();
-  } finally {
-    over();
-  }
-}
-
 /** Lets a wallet's requests wait for each other, and for those of all wallets; 429 `rate_limited` where too many do. */
 export function inTurns(): RequestHandler {
   return (request, response, next) => {

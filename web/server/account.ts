@@ -11,8 +11,9 @@ import { ApiError } from "../../api/errors.ts";
 import { answerSeconds, type FoundJob, isoTime, type JobReader } from "../../api/jobs/job-reader.ts";
 import { write } from "../../api/routes/completion.ts";
 import { jobsQuerySchema } from "../../api/routes/jobs.ts";
-import { inTurns, readInTurn } from "../../api/routes/read-turns.ts";
+import { inTurns } from "../../api/routes/read-turns.ts";
 import { clientOf, validate } from "../../api/routes/request.ts";
+import { Turns } from "../../api/routes/turns.ts";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import { usdgValue } from "../../protocol/money.ts";
 import { csvLine } from "../../shared/csv.ts";
@@ -160,10 +161,11 @@ const CSV_COLUMNS: Record<string, (found: FoundJob) => string | number | null> =
 
 /**
  * `GET /jobs.csv` with the filters of `GET /jobs`: all matching jobs, newest first, as RFC 4180, streamed page by page. One export of a wallet runs
- * at a time: each reads all of its jobs. Each page waits for its turn.
+ * at a time: each reads all of its jobs. Pages of all wallets are read one at a time, and leave three quarters of the time to everybody else.
  */
 function usageCsv({ jobReader: jobs }: AccountParts): RequestHandler {
   const exporting = new Set<Address>();
+  const turns = new Turns(3);
   return async (request, response) => {
     const { wallet } = clientOf(request);
     if (exporting.has(wallet)) {
@@ -172,6 +174,8 @@ function usageCsv({ jobReader: jobs }: AccountParts): RequestHandler {
     exporting.add(wallet);
     try {
       await exportJobs(request, response);
+    } catch (error) {
+      if (!response.destroyed) throw error; // a client that left is told nothing
     } finally {
       exporting.delete(wallet);
     }
@@ -183,17 +187,21 @@ function usageCsv({ jobReader: jobs }: AccountParts): RequestHandler {
     const query = { ...filters, wallet, limit: CSV_PAGE };
     // With an id above all, a lone `after` bounds the list too, and does not begin it.
     const bounds = after === undefined ? {} : { after, before: filters.before ?? LAST_ID };
-    const read = (from: { before?: Hex }) => readInTurn(wallet, () => jobs.list({ ...query, ...bounds, ...from }));
+    const gone = new AbortController();
+    response.once("close", () => gone.abort());
+    const read = (from: { before?: Hex }) =>
+      turns.run(wallet, gone.signal, async () => {
+        const { data, cursor } = await jobs.list({ ...query, ...bounds, ...from });
+        const lines = data.map((found) => csvLine(Object.values(CSV_COLUMNS).map((column) => column(found))));
+        return { text: lines.join(""), cursor };
+      });
     // The first page is read before the head is sent, so an error still has its status.
     let page = await read({});
     response.setHeader("content-type", "text/csv; charset=utf-8");
     response.setHeader("content-disposition", 'attachment; filename="usage.csv"');
     response.write(csvLine(Object.keys(CSV_COLUMNS)));
     for (;;) {
-      const text = page.data
-        .map((found) => csvLine(Object.values(CSV_COLUMNS).map((column) => column(found))))
-        .join("");
-      if (text !== "") await write(response, text);
+      if (page.text !== "") await write(response, page.text);
       if (page.cursor === null || response.destroyed) break;
       page = await read({ before: page.cursor });
     }

@@ -9,15 +9,7 @@ import { pino } from "pino";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Balances } from "../../../../api/chain/balances.ts";
 import { errorHandler } from "../../../../api/routes/errors.ts";
-import {
-  Bodies,
-  FORM_LIMIT,
-  limitByCredits,
-  readChat,
-  readForm,
-  Turns,
-  takeBody,
-} from "../../../../api/routes/json-body.ts";
+import { Bodies, FORM_LIMIT, limitByCredits, readChat, readForm, takeBody } from "../../../../api/routes/json-body.ts";
 import { canonicalHash } from "../../../../shared/canonical-json.ts";
 import { SMALL_BODY } from "../../../../shared/request-body.ts";
 import { serve } from "../../support/serve.ts";
@@ -303,53 +295,5 @@ describe("a request that is repeated", () => {
 
   it("tells integers apart that a double cannot", () => {
     expect(canonicalHash({ seed: 2n ** 63n - 1n })).not.toEqual(canonicalHash({ seed: 2n ** 63n - 2n }));
-  });
-});
-
-describe("work that holds up the event loop", () => {
-  const busy = (ms: number) => {
-    const end = performance.now() + ms;
-    while (performance.now() < end);
-  };
-  const signal = new AbortController().signal;
-
-  it("is done by owners in turn", async () => {
-    const turns = new Turns(0);
-    const done: string[] = [];
-    const owners = ["a", "a", "a", "a", "b", "c"];
-    await Promise.all(owners.map((owner) => turns.run(owner, signal, () => done.push(owner))));
-    expect(done).toEqual(["a", "a", "b", "c", "a", "a"]);
-  });
-
-  it("leaves most of the time to everybody else", async () => {
-    const turns = new Turns(3);
-    const pieces: { begin: number; end: number }[] = [];
-    const piece = () => {
-      const begin = performance.now();
-      busy(10);
-      pieces.push({ begin, end: performance.now() });
-    };
-    await Promise.all(Array.from({ length: 5 }, () => turns.run("a", signal, piece)));
-    expect(pieces).toHaveLength(5);
-    for (const [index, next] of pieces.slice(1).entries()) {
-      const { begin, end } = pieces[index] as (typeof pieces)[0];
-      // A timer may end a millisecond early.
-      expect(next.begin - end).toBeGreaterThan((end - begin) * 3 - 2);
-    }
-  });
-
-  it("is not done for those who have left, and goes on after a failure", async () => {
-    const turns = new Turns(1);
-    const leave = new AbortController();
-    const first = turns.run("a", signal, () => busy(20));
-    const left = turns.run("a", leave.signal, () => expect.unreachable());
-    leave.abort(new Error("left"));
-    await expect(left).rejects.toThrow("left");
-    await first;
-    const failing = turns.run("a", signal, () => {
-      throw new Error("bad");
-    });
-    await expect(failing).rejects.toThrow("bad");
-    expect(await turns.run("a", signal, () => 7)).toBe(7);
   });
 });

@@ -58,7 +58,6 @@ it("refuses a second export of a wallet while one runs", async () => {
   expect(second.status).toBe(409);
   expect(await second.json()).toMatchObject({ error: { message: expect.stringMatching(/wait for its end/) } });
   const other = get("0xb");
-  await expect.poll(waiting).toBe(2);
   await nextPage(null);
   await nextPage(null);
   expect((await (await first).text()).split("\r\n")).toHaveLength(2);
@@ -85,12 +84,12 @@ it("an export that its client broke off ends, however many jobs are left", async
   await expect.poll(async () => (await get("0xa")).status).toBe(200);
 });
 
-it("pages of all exports wait for their turn: eight are read at once", async () => {
+it("pages of all exports are read one at a time", async () => {
   const { get, nextPage, waiting } = await openExports();
   const all = Array.from({ length: 12 }, (_, n) => get(`0x${n}`));
-  await expect.poll(waiting).toBe(8);
+  await expect.poll(waiting).toBe(1);
   await new Promise((resolve) => setTimeout(resolve, 100));
-  expect(waiting()).toBe(8);
+  expect(waiting()).toBe(1);
   for (const _ of all) await nextPage(null);
   expect((await Promise.all(all)).map(({ status }) => status)).toEqual(Array(12).fill(200));
 });

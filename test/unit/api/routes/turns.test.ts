@@ -1,0 +1,65 @@
+import { describe, expect, it } from "vitest";
+import { Turns } from "../../../../api/routes/turns.ts";
+
+describe("work that holds up the event loop", () => {
+  const busy = (ms: number) => {
+    const end = performance.now() + ms;
+    while (performance.now() < end);
+  };
+  const signal = new AbortController().signal;
+
+  it("is done by owners in turn", async () => {
+    const turns = new Turns(0);
+    const done: string[] = [];
+    const owners = ["a", "a", "a", "a", "b", "c"];
+    await Promise.all(owners.map((owner) => turns.run(owner, signal, () => done.push(owner))));
+    expect(done).toEqual(["a", "a", "b", "c", "a", "a"]);
+  });
+
+  it("leaves most of the time to everybody else", async () => {
+    const turns = new Turns(3);
+    const pieces: { begin: number; end: number }[] = [];
+    const piece = () => {
+      const begin = performance.now();
+      busy(10);
+      pieces.push({ begin, end: performance.now() });
+    };
+    await Promise.all(Array.from({ length: 5 }, () => turns.run("a", signal, piece)));
+    expect(pieces).toHaveLength(5);
+    for (const [index, next] of pieces.slice(1).entries()) {
+      const { begin, end } = pieces[index] as (typeof pieces)[0];
+      // A timer may end a millisecond early.
+      expect(next.begin - end).toBeGreaterThan((end - begin) * 3 - 2);
+    }
+  });
+
+  it("is not done for those who have left, and goes on after a failure", async () => {
+    const turns = new Turns(1);
+    const leave = new AbortController();
+    const first = turns.run("a", signal, () => busy(20));
+    const left = turns.run("a", leave.signal, () => expect.unreachable());
+    leave.abort(new Error("left"));
+    await expect(left).rejects.toThrow("left");
+    await first;
+    const failing = turns.run("a", signal, () => {
+      throw new Error("bad");
+    });
+    await expect(failing).rejects.toThrow("bad");
+    expect(await turns.run("a", signal, () => 7)).toBe(7);
+  });
+
+  it("that waits for something keeps its turn until it is done", async () => {
+    const turns = new Turns(0);
+    const read = Promise.withResolvers<string>();
+    const first = turns.run("a", signal, () => read.promise);
+    let isDone = false;
+    const second = turns.run("b", signal, () => {
+      isDone = true;
+    });
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(isDone).toBe(false);
+    read.resolve("page");
+    expect(await first).toBe("page");
+    await second;
+  });
+});
