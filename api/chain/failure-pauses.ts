@@ -27,9 +27,14 @@ export class FailurePauses {
     setNewest(this.#failing, key, { failures, failedAt: now, nextAt: now + pauseMs(failures) }, MOST_WALLETS);
   }
 
-  /** A request of the wallet did not fail: the wallet starts anew. */
+  /** A request of the wallet was answered: its rest is over, and half of its failures are forgotten. */
   succeeded(wallet: string): void {
-    this.#failing.delete(wallet.toLowerCase());
+    const key = wallet.toLowerCase();
+    const failing = this.#failing.get(key);
+    if (failing === undefined) return;
+    failing.failures = Math.floor(failing.failures / 2);
+    failing.nextAt = 0;
+    if (failing.failures === 0) this.#failing.delete(key);
   }
 
   /** The milliseconds that are left of the wallet's pause; 0 without one. */

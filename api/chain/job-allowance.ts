@@ -33,14 +33,10 @@ const FIRST_STARTING = 8;
 const FIRST_RUNNING = 32;
 /** Each first token allows so many more to start, and each answer so many more to run: a wallet with many clients has all of its jobs soon. */
 const MORE = 2;
-/** Each job that failed at the operator's expense allows so many fewer to run. */
-const FEWER = 4;
 /** Jobs that began within this time say how many jobs a wallet had before a restart. */
 const RECALLED_MS = 600_000;
 /** One wallet never has more of either at once. */
 const MOST = 10_000;
-/** The error of a job's row whose request failed at models that are sound. */
-export const FAILED_AT_MODEL = "failed at the model";
 
 /** Wallets whose allowance is remembered; that of the wallet without a job for the longest time is forgotten first. */
 const MOST_WALLETS = 10_000;
@@ -108,9 +104,13 @@ export class JobAllowance {
     this.#pauses.succeeded(wallet);
   }
 
-  /** A job of the wallet failed although its lock was mined and the models were sound: the operator has paid for it. */
+  /**
+   * A job of the wallet ended without a charge after its lock was mined, and no worker is to blame: half as many may run. What had begun before a
+   * rest and fails within it counts no more.
+   */
   failed(wallet: string): void {
-    this.#change(wallet, ({ starting, running }) => ({ starting, running: Math.max(running - FEWER, 1) }));
+    if (this.restMs(wallet) > 0) return;
+    this.#change(wallet, ({ starting, running }) => ({ starting, running: Math.max(Math.floor(running / 2), 1) }));
     this.#pauses.failed(wallet);
   }
 
@@ -119,25 +119,17 @@ export class JobAllowance {
    * in the first block after a restart, which takes 12 seconds on a slow chain. A wallet whose locks revert would have more than one again.
    */
   async recall(reader: Reader): Promise<void> {
-    const { rows } = await reader.query<{
-      wallet: string;
-      hasReverted: boolean;
-      since: number;
-      answered: number;
-      failed: number;
-    }>(
-      `WITH recent AS (SELECT wallet, job_id, completion, failure, state = 'unlocked' AND failure = ANY($2) AS is_revert
-         FROM job WHERE job_id > $1),
+    const { rows } = await reader.query<{ wallet: string; hasReverted: boolean; since: number; answered: number }>(
+      `WITH recent AS (SELECT wallet, job_id, completion, state = 'unlocked' AND failure = ANY($2) AS is_revert FROM job WHERE job_id > $1),
          reverted AS (SELECT wallet, max(job_id) AS job_id FROM recent WHERE is_revert GROUP BY wallet)
        SELECT wallet, bool_or(is_revert) AS "hasReverted", count(completion)::int AS answered,
-         count(completion) FILTER (WHERE recent.job_id > COALESCE(reverted.job_id, ''))::int AS since,
-         count(*) FILTER (WHERE failure = $3)::int AS failed
+         count(completion) FILTER (WHERE recent.job_id > COALESCE(reverted.job_id, ''))::int AS since
        FROM recent LEFT JOIN reverted USING (wallet) GROUP BY wallet`,
-      [toApiJobId(newJobId(Date.now() - RECALLED_MS)), [...BY_THE_WALLET], FAILED_AT_MODEL],
+      [toApiJobId(newJobId(Date.now() - RECALLED_MS)), [...BY_THE_WALLET]],
     );
-    for (const { wallet, hasReverted, since, answered, failed } of rows) {
+    for (const { wallet, hasReverted, since, answered } of rows) {
       const starting = (hasReverted ? 1 : FIRST_STARTING) + MORE * since;
-      const running = Math.max(1, FIRST_RUNNING + MORE * answered - FEWER * failed);
+      const running = FIRST_RUNNING + MORE * answered;
       this.#change(wallet, () => ({ starting: Math.min(starting, MOST), running: Math.min(running, MOST) }));
     }
   }

@@ -20,7 +20,7 @@ import {
   unauthorizable,
 } from "./authorization.ts";
 import type { JobTimes } from "./next-step.ts";
-import { insufficientCredits, noWorkers, tooManyBalances } from "./refusals.ts";
+import { insufficientCredits, noWorkers, tooManyBalances, walletRests } from "./refusals.ts";
 import { type TokenBudget, type TokenCounter, TokenizerBusy, tokenBudget } from "./tokens.ts";
 
 /** A request's authorization, and the SHA-256 of the body's bytes, which it signs. */
@@ -205,7 +205,7 @@ export function checkTerms(
   { wallet, credits, isAuthorized }: { wallet: string; credits: number; isAuthorized: boolean },
 ): void {
   const restMs = balances.restMs(wallet);
-  if (restMs > 0) throw atRest(restMs);
+  if (restMs > 0) throw walletRests(restMs);
   const terms = balances.terms(wallet);
   if (terms === null) return;
   if (terms.operator !== operator.id) throw operatorNotChosen(terms.operator, operator.id);
@@ -296,16 +296,6 @@ export function idTaken(jobId: Hex): ApiError {
   return new ApiError("conflict", `The job id ${id} was used before: make a new id and sign an authorization for it.`, {
     details: { job_id: id },
   });
-}
-
-/** 503 to a wallet whose last jobs ended at the operator's expense, one after the other. */
-function atRest(restMs: number): ApiError {
-  const seconds = Math.ceil(restMs / 1000);
-  return unavailable(
-    "The wallet's last requests failed at the models, or the wallet had changed or spent meanwhile what their locks needed, " +
-      `so its next one is taken in ${seconds} s. Change the request that fails.`,
-    seconds,
-  );
 }
 
 /** 403: the wallet's own switch. */

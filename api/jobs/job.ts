@@ -8,7 +8,7 @@ import { toApiJobId } from "../../protocol/job-id.ts";
 import { sleep } from "../../shared/sleep.ts";
 import { inSpan, markFailed } from "../../shared/tracing.ts";
 import type { RegisteredWorker } from "../chain/directory.ts";
-import { FAILED_AT_MODEL, type JobAllowance } from "../chain/job-allowance.ts";
+import type { JobAllowance } from "../chain/job-allowance.ts";
 import type { AbandonedRequests } from "../db/abandoned-requests.ts";
 import { INCIDENTS, incidentCode } from "../db/incidents.ts";
 import { JobLost, type JobStore } from "../db/jobs.ts";
@@ -70,6 +70,8 @@ export type RunParts = LockParts &
 
 /** The request failed there, by this code; the test of the worker's model began at once. */
 type FailedAttempt = { code: string; test: Promise<TestResult> };
+/** An attempt without an answer. `test`: that of the worker's model, if one began. */
+type EndedAttempt = { worker: RegisteredWorker; isMisconduct: boolean; test: Promise<TestResult> | null };
 
 /** A completed job, its settlement on the way. */
 export type CompletedJob = { worker: Address; completed: CompletedEvent; settling: Settling };
@@ -249,6 +251,7 @@ export class RunningJob {
     const demand = { credits: lock.credits, needs: needsOf(request), jobId };
     const excluded = new Set<string>();
     let failures: FailedAttempt[] = [];
+    let last: EndedAttempt | null = null;
     for (let attempt = 0; !signal.aborted; ) {
       const place = await this.#nextPlace(demand, excluded, signal);
       if (signal.aborted) break;
@@ -256,7 +259,8 @@ export class RunningJob {
       const isNew = place?.worker.signer !== this.#worker;
       if (isNew) attempt += 1;
       if (place === null || attempt > LAST_ATTEMPT) {
-        if (failures.length > 0) throw await this.#failedAtModels(failures);
+        if (failures.length > 0) throw await this.#failedAtModels(failures, last);
+        this.#countAgainstWallet(last);
         const refusal = { reason: "routing_failed", why: "no worker took the job" } as const;
         throw await this.#refuse(refusal, () => noWorkers(model));
       }
@@ -287,8 +291,14 @@ export class RunningJob {
       if (result.ok) return this.#complete(attempt, worker, result);
       if (signal.reason === LOCK_NOT_MINED) break;
       const { code } = result.failure;
-      const isFailure = INCIDENTS[incidentCode(code)].severity === "failure";
+      const { severity } = INCIDENTS[incidentCode(code)];
+      const isFailure = severity === "failure";
       if (isFailure) failures.push({ code, test: workers.test(worker, model) });
+      last = {
+        worker,
+        isMisconduct: severity === "misconduct",
+        test: isFailure ? (failures.at(-1)?.test ?? null) : null,
+      };
       if (signal.aborted) break;
       const log = logger.child({ jobId, worker: worker.signer, attempt });
       const level = code === RefusalCode.Busy ? "debug" : "warn";
@@ -302,7 +312,7 @@ export class RunningJob {
       }
       excluded.add(worker.signer);
       if (this.answer.pieces > 0) {
-        if (isFailure) this.#countAgainstWallet(failures);
+        this.#countAgainstWallet(last);
         throw await this.#refuse({ reason: "worker_failed", why: code }, workerBrokeOff);
       }
       // The worker's clock closed the window a moment before ours: the job is over for every worker.
@@ -312,7 +322,7 @@ export class RunningJob {
         break;
       }
       if (failures.length >= MOST_FAILURES) failures = await this.#confirmed(failures);
-      if (failures.length >= MOST_FAILURES) throw await this.#failedAtModels(failures);
+      if (failures.length >= MOST_FAILURES) throw await this.#failedAtModels(failures, last);
       // A worker that went silent may still hold a valid offer: the next attempt starts when that has run out, unless the worker proves an answer.
       for (;;) {
         if (await this.#isClosedToWorkers()) {
@@ -323,60 +333,44 @@ export class RunningJob {
         await sleep(LOOK_MS);
       }
     }
-    if (failures.length > 0) this.#countAgainstWallet(failures);
+    if (signal.reason !== LOCK_NOT_MINED) this.#countAgainstWallet(last);
     return "timeout";
   }
 
   /**
-   * The job ended without a charge after it was begun, or at the end of its time. No other worker can tell whose failure that was, so it counts
-   * wherever the models pass the gateway's own test: a wallet could otherwise have a worker break off again and again, at the operator's expense.
-   * Two such failures in a row cost a wallet nothing, and an answer makes up for them.
+   * The job ends without a charge, at the operator's expense. That counts against its wallet, whatever the worker said, unless the worker's conduct or
+   * its model is at fault: then that worker is offered nothing for a while. Otherwise a wallet with a worker of its own could have jobs fail without
+   * an end. A job that no worker was offered counts against nobody.
    */
-  #countAgainstWallet(failures: readonly FailedAttempt[]): void {
-    const { allowance } = this.#parts;
-    this.#judged = this.#areSound(failures).then((isSound) => {
-      if (isSound) allowance.failed(this.input.wallet.toLowerCase());
+  #countAgainstWallet(last: EndedAttempt | null): void {
+    if (last === null || last.isMisconduct) return;
+    const { allowance, workers } = this.#parts;
+    const { model, wallet } = this.input;
+    const test = last.test ?? workers.test(last.worker, model);
+    this.#judged = Promise.race([test, sleep(VERDICT_MS).then(() => null)]).then((result) => {
+      if (result?.model !== "broken") allowance.failed(wallet.toLowerCase());
     });
   }
 
   /** Without the refusals of workers whose models are not sound: those say nothing of the request, and harmed no model server. */
   async #confirmed(failures: readonly FailedAttempt[]): Promise<FailedAttempt[]> {
-    const counts = failures.map(async (one) => !REFUSALS.includes(one.code) || (await this.#areSound([one])));
+    const counts = failures.map(async (one) => !REFUSALS.includes(one.code) || areSound(await testResults([one])));
     const isConfirmed = await Promise.all(counts);
     return failures.filter((_one, at) => isConfirmed[at]);
   }
 
   /** The request failed at workers. Ends the job; resolves with the client's error, by what the gateway's own tests of the models say. */
-  async #failedAtModels(failures: readonly FailedAttempt[]): Promise<ApiError> {
+  async #failedAtModels(failures: readonly FailedAttempt[], last: EndedAttempt | null): Promise<ApiError> {
     const { model } = this.input;
-    const verdict = this.#verdict(failures);
+    const results = testResults(failures);
+    this.#countAgainstWallet(last);
     const pending = new ApiError("internal_error", "The job was failed, and its cause is being tested.");
-    const error = await this.#refuse({ reason: "worker_failed", why: FAILED_AT_MODEL }, () => pending);
+    const error = await this.#refuse({ reason: "worker_failed", why: "failed at the model" }, () => pending);
     if (error !== pending) return error;
-    if ((await verdict) === "workers") return modelServersFailed();
+    if (!areSound(await results)) return modelServersFailed();
     const codes = failures.map(({ code }) => code);
     if (!codes.every((code) => REFUSALS.includes(code))) return failedAtModel();
     return codes.includes(RefusalCode.ContextExceeded) ? contextExceeded(model) : requestRefused();
-  }
-
-  /**
-   * Whose failure it was: the request's where all the models pass the gateway's own test, else the workers'. One worker alone cannot blame a wallet,
-   * unless the model has no other.
-   */
-  async #verdict(failures: readonly FailedAttempt[]): Promise<"request" | "workers"> {
-    const { workers, allowance } = this.#parts;
-    const { model, wallet } = this.input;
-    const isSound = await this.#areSound(failures);
-    const isAgreed = failures.length >= MOST_FAILURES || workers.hosts(model.number).length <= 1;
-    if (isSound && isAgreed) allowance.failed(wallet.toLowerCase());
-    return isSound ? "request" : "workers";
-  }
-
-  /** True if each of these models passed the gateway's own test within `VERDICT_MS`. */
-  async #areSound(failures: readonly FailedAttempt[]): Promise<boolean> {
-    const tests = Promise.all(failures.map(({ test }) => test));
-    const results = await Promise.race([tests, sleep(VERDICT_MS).then(() => null)]);
-    return results?.every(({ model }) => model === "sound") ?? false;
   }
 
   /** True if the chain shows that no other worker can have the job any more. False if the node does not answer. */
@@ -440,6 +434,8 @@ export class RunningJob {
     if (verdict.fault !== null) {
       const { code, detail } = verdict.fault;
       const reason = code === "hash_mismatch" ? "hash_mismatch" : "worker_failed";
+      const isMisconduct = INCIDENTS[incidentCode(code)].severity === "misconduct";
+      this.#countAgainstWallet({ worker, isMisconduct, test: null });
       throw await this.#refuse({ reason, why: `${code}: ${detail}` }, workerBrokeOff);
     }
     const { workers, allowance } = this.#parts;
@@ -500,3 +496,12 @@ export class RunningJob {
     return this.#parts.logger.child({ jobId: this.input.jobId });
   }
 }
+
+/** Results of the tests of these models, if all are there within `VERDICT_MS`. */
+async function testResults(failures: readonly FailedAttempt[]): Promise<TestResult[] | null> {
+  const tests = Promise.all(failures.map(({ test }) => test));
+  return Promise.race([tests, sleep(VERDICT_MS).then(() => null)]);
+}
+
+const areSound = (results: readonly TestResult[] | null): boolean =>
+  results?.every(({ model }) => model === "sound") ?? false;

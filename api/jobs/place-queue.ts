@@ -10,7 +10,7 @@ import type { Pipeline } from "../chain/pipeline.ts";
 import { type ApiError, unavailable } from "../errors.ts";
 import type { Demand, Place, WorkerPool } from "../workers/worker-pool.ts";
 import { checkTerms, type TermsParts } from "./admission.ts";
-import { insufficientCredits, noPlace, noWorkers } from "./refusals.ts";
+import { insufficientCredits, noPlace, noWorkers, walletRests } from "./refusals.ts";
 import { QueuePace, TurnQueue } from "./turn-queue.ts";
 
 /** Requests that wait for places of one model. The bytes of all of them are bounded with the bodies that they came in (api/routes/json-body.ts). */
@@ -171,7 +171,7 @@ export class PlaceQueue {
   }
 
   /**
-   * Keeps a place and credits for a request. `held`: other locks hold the credits, or the wallet's account is being read. Throws
+   * Keeps a place and credits for a request. `held`: other locks hold the credits, the wallet's account is being read, or the wallet rests. Throws
    * `insufficient_credits`, and what `checkTerms` throws.
    */
   #keep(wanted: Requested, { holding }: ModelQueue, tried: Tried): Admission | "held" | null {
@@ -181,6 +181,8 @@ export class PlaceQueue {
     const leavesSpare = holding.has(wallet);
     const demand = `${credits} ${needs} ${leavesSpare}`;
     if (tried.has(demand)) return null;
+    // Its rest began while the request waited: it goes on waiting.
+    if (balances.restMs(wallet) > 0) return "held";
     checkTerms(this.#parts, wanted);
     const counted = balances.hold(wallet, credits);
     if (counted === null) throw insufficientCredits(balances.known(wallet)?.free ?? 0, credits, model);
@@ -257,10 +259,12 @@ export class PlaceQueue {
   }
 
   #refusal(
-    { model, credits }: Wanted,
+    { wallet, model, credits }: Wanted,
     { turns, pace }: ModelQueue,
     { isHeld, waited }: { isHeld: boolean; waited: number | null },
   ): ApiError {
+    const restMs = this.#parts.balances.restMs(wallet);
+    if (restMs > 0) return walletRests(restMs);
     if (isHeld) {
       return unavailable(
         "Other requests of the wallet hold its credits until their locks are mined, or are as many as it may have for now; retry in a few seconds.",

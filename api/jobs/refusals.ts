@@ -101,3 +101,13 @@ export const requestRefused = (): ApiError =>
     "invalid_request",
     "The model server did not take the request; nothing is charged. Shorten it, or leave out optional parameters.",
   );
+
+/** 503 to a wallet whose last jobs ended at the operator's expense, one after the other. */
+export function walletRests(restMs: number): ApiError {
+  const seconds = Math.ceil(restMs / 1000);
+  return unavailable(
+    "The wallet's last requests failed at the models, or the wallet had changed or spent meanwhile what their locks needed, " +
+      `so its next one is taken in ${seconds} s. Change the request that fails.`,
+    seconds,
+  );
+}

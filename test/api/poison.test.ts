@@ -77,17 +77,15 @@ describe("a request that fails at model servers", () => {
     async (kind) => {
       const client = await Client.funded(stack, pool, 5_000);
       const replies = await Promise.all(Array.from({ length: 60 }, () => poison(kind, client)));
-      const codes = Map.groupBy(replies, ({ body }) => body.error?.code ?? "none");
       const { rows } = await pool.query("SELECT count(*)::int AS jobs FROM job WHERE wallet = $1", [
         client.account.address.toLowerCase(),
       ]);
-      // 8 before the first one failed, and as many as began or failed until its end was known.
-      expect(rows[0].jobs).toBeLessThanOrEqual(32);
-      expect(codes.get("service_unavailable")?.map(({ body }) => body.error.message)).toContainEqual(
-        expect.stringMatching(/^The wallet's last requests failed at the models/),
-      );
-      const again = await poison(kind, client);
-      expect([again.status, Number(again.headers.get("retry-after")) > 0]).toEqual([503, true]);
+      // 8 or 32 before the first one failed, and those that began between the rests of the time that the others waited.
+      expect(rows[0].jobs).toBeLessThanOrEqual(50);
+      expect(replies.filter(({ status }) => status === 200)).toEqual([]);
+      const why = /^(Other requests of the wallet hold|The wallet's last requests failed at the models)/;
+      const waited = replies.filter(({ body }) => why.test(body.error.message));
+      expect(waited.length).toBe(60 - rows[0].jobs);
       expect((await honest.api.post("/v1/chat/completions", chat(MODEL, "Hello"))).status).toBe(200);
     },
   );

@@ -1,7 +1,7 @@
 /** How many jobs a wallet may start and run after a restart: as many as before it, by its jobs of the last ten minutes. */
 import type { Address } from "viem";
 import { afterAll, expect, it } from "vitest";
-import { type CountedJob, FAILED_AT_MODEL, JobAllowance } from "../../../api/chain/job-allowance.ts";
+import { type CountedJob, JobAllowance } from "../../../api/chain/job-allowance.ts";
 import { insertJobs, JobStore, newJobsJson } from "../../../api/db/jobs.ts";
 import { newJobId, toApiJobId } from "../../../protocol/job-id.ts";
 import { ownDatabase } from "../../support/database.ts";
@@ -27,7 +27,7 @@ async function walletWith(jobs: readonly ("answer" | string)[], agoMs = 60_000):
     rows.map(async ({ jobId }, n) => {
       const failure = jobs[n] as string;
       if (failure === "answer") return;
-      await store.ended({ jobId, state: failure === FAILED_AT_MODEL ? "failed" : "unlocked", failure });
+      await store.ended({ jobId, state: "unlocked", failure });
     }),
   );
   return wallet;
@@ -52,13 +52,10 @@ async function allowed(wallet: Address): Promise<{ starting: number; running: nu
 }
 
 const answers = (count: number) => Array<string>(count).fill("answer");
-const failures = (count: number) => Array<string>(count).fill(FAILED_AT_MODEL);
 
 it.each<[string, string[], number, number]>([
   ["8 and 32 without a job", [], 8, 32],
   ["two more for each answer", answers(50), 108, 132],
-  ["four fewer to run for each failure at a model, and one at least", failures(8), 1, 1],
-  ["two more and four fewer", [...answers(10), ...failures(3)], 28, 40],
   ["one to start after a refusal of its own doing", [...answers(50), "Limits_Frozen"], 1, 132],
   ["two more to start for each answer after that", [...answers(50), "Limits_Frozen", ...answers(3)], 7, 138],
   ["as many as before where the refusal was not its doing", [...answers(5), "Job_LockExpired"], 18, 42],

@@ -36,12 +36,26 @@ it("knows a wallet in any letters, and forgets it after half an hour", () => {
   expect(pauses.left(ONE, NOW + 2 * 1_800_000 + 1_800_001)).toBe(0);
 });
 
-it("starts anew with its next answer", () => {
+it("an answer ends the rest, and makes up for half of the failures", () => {
   const pauses = new FailurePauses();
-  for (let n = 0; n < 3; n++) pauses.failed(ONE, NOW);
+  const failAfterRests = (times: number) => {
+    let now = NOW;
+    for (let n = 0; n < times; n++) {
+      pauses.failed(ONE, now);
+      now += pauses.left(ONE, now);
+    }
+    return now;
+  };
+  const now = failAfterRests(7);
+  pauses.failed(ONE, now);
   pauses.succeeded(ONE);
-  for (let n = 0; n < 2; n++) pauses.failed(ONE, NOW);
-  expect(pauses.left(ONE, NOW)).toBe(0);
+  expect(pauses.left(ONE, now)).toBe(0);
+  pauses.failed(ONE, now);
+  // The fifth in a row: four of eight are left.
+  expect(pauses.left(ONE, now)).toBe(4_000);
+  for (let n = 0; n < 3; n++) pauses.succeeded(ONE);
+  for (let n = 0; n < 2; n++) pauses.failed(ONE, now);
+  expect(pauses.left(ONE, now)).toBe(0);
 });
 
 it("remembers a bounded number of wallets", () => {

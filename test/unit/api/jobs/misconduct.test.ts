@@ -1,5 +1,5 @@
 /** Workers that cheat: named by what they did, and paid for nothing of it. One of them on a real chain: test/api/misconduct.test.ts. */
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { Operation } from "../../../../api/chain/operations.ts";
 import { incidentCode, oneLine } from "../../../../api/db/incidents.ts";
 import type { CompletedEvent, DispatchEvents } from "../../../../api/workers/worker-client.ts";
@@ -18,8 +18,10 @@ const signed = (text = TEXT, more: object = {}, id = jobId) =>
 let sent: Operation["kind"][];
 let reported: string[];
 let stored: { countedTokens?: number; creditsCharged?: number };
+/** Jobs that counted against their wallet. */
+let counted: number;
 beforeEach(() => {
-  [sent, reported, stored] = [[], [], {}];
+  [sent, reported, stored, counted] = [[], [], {}, 0];
 });
 
 /** Runs a job whose worker streams the text, and completes it so. */
@@ -37,7 +39,16 @@ function run(text: string, completed: () => Promise<CompletedEvent>) {
     time: lockedAt,
     pipeline: { submit },
     choose: () => worker,
-    workers: { report: (_worker: string, { code }: { code: string }) => reported.push(code) },
+    workers: {
+      report: (_worker: string, { code }: { code: string }) => reported.push(code),
+      test: async () => ({ model: "sound" }),
+    },
+    allowance: {
+      answered: () => {},
+      failed: () => {
+        counted += 1;
+      },
+    },
     client: { dispatch },
     ...rowsInMemory(async (step, change) => void (step === "answered" && Object.assign(stored, change))),
   });
@@ -66,6 +77,8 @@ describe("a completion is refused, and its job failed, when it", () => {
   ])("%s", async (_, code, completed) => {
     await expect(run(TEXT, completed)).rejects.toMatchObject({ code: "service_unavailable" });
     expect([reported, sent, stored]).toEqual([[code], ["lock", "fail"], {}]);
+    // A worker that broke the rules rests for it. One that cut an answer short does not, and can be its client's own.
+    await vi.waitFor(() => expect(counted).toBe(code === "cut_short" ? 1 : 0));
   });
 });
 

@@ -259,11 +259,24 @@ describe("a request", () => {
     expect([served, locking.get("a"), free]).toEqual([["b"], undefined, 1]);
   });
 
-  it("is refused when its turn comes while its wallet rests, and told how long", async () => {
+  it("goes on waiting while its wallet rests, and lets others pass", async () => {
+    void ask("a");
+    restMs.set("a", 2_000);
+    give();
+    void ask("b");
+    await pass(1_000);
+    expect(served).toEqual(["b"]);
+    restMs.delete("a");
+    give();
+    await pass(250);
+    expect(served).toEqual(["b", "a"]);
+  });
+
+  it("is told how long its wallet rests where it rests to the end", async () => {
     const refused = told(ask("a"));
     restMs.set("a", 1_001);
     give();
-    await pass(1);
+    await pass(SECONDS * 1_000);
     expect(await refused).toMatchObject({ code: "service_unavailable", details: { retry_after: 2 } });
     expect(free).toBe(1);
   });

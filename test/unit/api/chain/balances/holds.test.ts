@@ -143,17 +143,29 @@ describe("jobs of one wallet at a time", () => {
     expect(sent()).toBe(3);
   });
 
-  it("are four fewer with each that failed at the operator's expense, and one at least", () => {
-    for (let n = 0; n < 20; n++) answer();
-    balances.allowance.failed(wallet);
-    const jobs = holdAll();
-    for (const job of jobs) job.begun();
-    expect(jobs.length + sent()).toBe(32 + 2 * 20 - 4);
-    for (const job of jobs) job.ended();
-    for (let n = 0; n < 50; n++) balances.allowance.failed(wallet);
-    expect(sent()).toBe(1);
+  it("that run are half as many after a failure at the operator's expense, one at least, and two more after an answer", () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    for (let n = 0; n < 4; n++) answer();
+    const run = () => {
+      const jobs: CountedJob[] = [];
+      for (let next = holdAll(); next.length > 0; next = holdAll()) {
+        for (const job of next) job.begun();
+        jobs.push(...next);
+      }
+      for (const job of jobs) job.ended();
+      return jobs.length;
+    };
+    const most = [run()];
+    for (let n = 0; n < 7; n++) {
+      balances.allowance.failed(wallet);
+      // What fails within the rest was begun before it.
+      if (balances.restMs(wallet) > 0) balances.allowance.failed(wallet);
+      vi.advanceTimersByTime(balances.restMs(wallet));
+      most.push(run());
+    }
+    expect(most).toEqual([40, 20, 10, 5, 2, 1, 1, 1]);
     answer();
-    expect(sent()).toBe(3);
+    expect(run()).toBe(3);
   });
 
   it.each(["Ledger_InsufficientCredits", "Limits_Frozen", "Job_NotAuthorized", "Job_OperatorNotChosen"])(
@@ -239,9 +251,9 @@ describe("a wallet whose locks revert again and again, or whose jobs fail", () =
     expect(balances.restMs(wallet)).toBe(1_000);
   });
 
-  it("starts anew with an answer", async () => {
-    for (let n = 0; n < 3; n++) await cycle();
+  it("rests no longer once it has an answer, and half as long the next time", async () => {
+    for (let n = 0; n < 6; n++) await cycle();
     answer();
-    expect([await cycle(), await cycle(), await cycle()]).toEqual([0, 0, 1_000]);
+    expect([await cycle(), await cycle()]).toEqual([2_000, 4_000]);
   });
 });
