@@ -38,11 +38,20 @@ const PARSED = 3;
 /** A body of at most so many bytes and values is parsed, hashed and looked at within a millisecond. */
 const QUICK = { bytes: SMALL_BODY, values: 1_000 };
 
+const LONG_BODY = 512 * 1024;
+
 /** The memory and the parsing time that all request bodies of a gateway share. */
 export class Bodies {
   readonly budget = new BodyBudget(BODIES_LIMIT, WALLET_LIMIT, WALLET_RATE);
-  /** Bodies that take longer than a quick one are parsed one at a time, in a quarter of the event loop's time. */
-  readonly turns = new Turns(3);
+  /**
+   * Bodies that take longer than a quick one are parsed one at a time, in a quarter of the event loop's time. Long ones have turns of their own, in an
+   * eighth of it: wallets are free, and many of them with the longest bodies would have every other one wait for seconds.
+   */
+  readonly #turns = { middle: new Turns(3), long: new Turns(7) };
+
+  turnsFor({ length }: Buffer): Turns {
+    return length > LONG_BODY ? this.#turns.long : this.#turns.middle;
+  }
 }
 
 /** Without this, a body of another type would be skipped and the answer would complain about a missing one. */
@@ -119,7 +128,9 @@ export function readChat(bodies: Bodies, limit: (request: Request) => Promise<Bo
         return value;
       };
       const from = ownerOf(request);
-      request.body = isQuick(bytes) ? parse() : await whileWaiting((signal) => bodies.turns.run(from, signal, parse));
+      request.body = isQuick(bytes)
+        ? parse()
+        : await whileWaiting((signal) => bodies.turnsFor(bytes).run(from, signal, parse));
     }
     next();
   };

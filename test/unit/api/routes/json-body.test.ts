@@ -251,12 +251,13 @@ it("a chat request of many values waits for its turn, however few bytes it has",
   const send = await listen([100, 100], bodies);
   const values = (count: number) => JSON.stringify({ x: [Array(count).fill(1), Array(count).fill(1)] });
   const turn = Promise.withResolvers<void>();
-  const { run } = bodies.turns;
+  const middle = bodies.turnsFor(Buffer.alloc(100_000));
+  const { run } = middle;
   let turns = 0;
-  bodies.turns.run = async (...parts) => {
+  middle.run = async (...parts) => {
     turns += 1;
     await turn.promise;
-    return run.apply(bodies.turns, parts) as never;
+    return run.apply(middle, parts) as never;
   };
   expect((await send(values(400))).status).toBe(200);
   expect(turns).toBe(0);
@@ -264,6 +265,15 @@ it("a chat request of many values waits for its turn, however few bytes it has",
   await expect.poll(() => turns).toBe(1);
   turn.resolve();
   expect((await waits).status).toBe(200);
+});
+
+it("bodies of up to 512 KiB do not wait for longer ones", () => {
+  const bodies = new Bodies();
+  const [small, middle, long] = [100_000, 512 * 1024, 512 * 1024 + 1].map((size) =>
+    bodies.turnsFor(Buffer.alloc(size)),
+  );
+  expect(middle).toBe(small);
+  expect(long).not.toBe(small);
 });
 
 describe("a request that is repeated", () => {
