@@ -10,7 +10,7 @@ type Sending = {
 type Sent = { response: Dispatcher.ResponseData; isSecond: boolean };
 
 /** Interim answers (1xx) that a server can send before its answer. Each takes the event loop's time, and their stream could be without end. */
-const MOST_INTERIM = 100;
+const MOST_INTERIM = 16;
 
 /** A callback for each interim answer of a request. Calls `end` at one too many. */
 export function boundInterim(end: (reason: Error) => void): () => void {

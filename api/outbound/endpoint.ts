@@ -2,7 +2,8 @@
 import { type LookupAddress, promises } from "node:dns";
 import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from "node:http";
 import { Agent as HttpsAgent, request as requestHttps } from "node:https";
-import { isIP, type LookupFunction } from "node:net";
+import { connect as connectTcp, isIP, type LookupFunction, type NetConnectOpts } from "node:net";
+import { Duplex } from "node:stream";
 import { Agent, buildConnector } from "undici";
 import { boundInterim } from "../../shared/kept-connections.ts";
 import { type EndpointPolicy, isLoopback, whyRefused } from "./address.ts";
@@ -137,7 +138,7 @@ export function guardedClient({
   ...policy
 }: EndpointPolicy & { resolve?: Resolve }): GuardedClient {
   const options = { keepAlive: true, timeout: IDLE_MS, lookup: guardedLookup(policy, resolve) };
-  const agents = { http: new HttpAgent(options), https: new HttpsAgent({ ...options, ...TLS }) };
+  const agents = { http: new HttpAgent(options), https: new ShortHandshakes({ ...options, ...TLS }) };
   return {
     post: async (text, request) => {
       // An address in the URL itself is judged here: Node connects to it without a lookup.
@@ -149,6 +150,63 @@ export function guardedClient({
       for (const agent of Object.values(agents)) agent.destroy();
     },
   };
+}
+
+/** What a server may send before its TLS connection stands. Its chain of certificates is most of it, 3 to 8 kB of public authorities. */
+const HANDSHAKE_BYTES = 16 * 1024;
+
+/**
+ * An agent that breaks off longer handshakes. All certificates of a chain are checked on the event loop: twenty with the largest keys take 70 ms, also
+ * where none of them is any authority's. TLS has no setting for that, so the bytes are counted before it gets them.
+ */
+class ShortHandshakes extends HttpsAgent {
+  override createConnection(options: NetConnectOpts, callback?: (error: Error | null, stream: Duplex) => void) {
+    const counted = new CountedSocket(options);
+    const secured = super.createConnection({ ...options, socket: counted } as never, callback);
+    secured?.once("secureConnect", () => counted.count(Number.POSITIVE_INFINITY));
+    return secured;
+  }
+}
+
+/** A TCP connection that breaks after so many received bytes. */
+class CountedSocket extends Duplex {
+  readonly #socket;
+  #left = HANDSHAKE_BYTES;
+
+  constructor(options: NetConnectOpts) {
+    super();
+    this.#socket = connectTcp(options)
+      .on("data", (data) => {
+        this.#left -= data.length;
+        if (this.#left < 0) this.destroy(new Error(`the TLS handshake is longer than ${HANDSHAKE_BYTES} bytes`));
+        else if (!this.push(data)) this.#socket.pause();
+      })
+      .on("end", () => this.push(null))
+      .on("error", (error) => this.destroy(error))
+      .on("close", () => this.destroy());
+  }
+
+  /** From now on it may receive so many. */
+  count(bytes: number): void {
+    this.#left = bytes;
+  }
+
+  override _read(): void {
+    this.#socket.resume();
+  }
+
+  override _write(data: Buffer, _encoding: BufferEncoding, callback: (error?: Error | null) => void): void {
+    this.#socket.write(data, callback);
+  }
+
+  override _final(callback: () => void): void {
+    this.#socket.end(callback);
+  }
+
+  override _destroy(error: Error | null, callback: (error: Error | null) => void): void {
+    this.#socket.destroy();
+    callback(error);
+  }
 }
 
 /** A server may close a kept connection just as it is used again: then the request goes out on another one. */

@@ -93,7 +93,7 @@ describe("an attempt fails, and says why, at a server that", () => {
       "sends interim answers without end",
       (s) => s.write("HTTP/1.1 103 Early Hints\r\n\r\n".repeat(101)),
       "connection",
-      "the server sent more than 100 interim answers",
+      "the server sent more than 16 interim answers",
     ],
     [
       "redirects",
