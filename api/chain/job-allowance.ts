@@ -42,7 +42,7 @@ const MOST = 10_000;
 const MOST_WALLETS = 10_000;
 
 type Allowed = { starting: number; running: number };
-/** The jobs of a wallet: those before their first token, all that are not over, and the credits of locks on their way. */
+/** The jobs of a wallet: those before their first token or whose lock is not mined, all that are not over, and the credits of locks on their way. */
 type Jobs = { starting: number; running: number; credits: number };
 
 /** A job that counts. Call each when that has happened; what is called twice or too late does nothing. */
@@ -74,19 +74,27 @@ export class JobAllowance {
     jobs.starting += 1;
     jobs.running += 1;
     jobs.credits += credits;
-    const lockEnded = once(() => {
-      jobs.credits -= credits;
-    });
-    const started = once(() => {
+    let [isStarting, isLocked, hasBegun] = [true, false, false];
+    const leaveStart = (hasGoneWell: boolean) => {
+      if (!isStarting) return;
+      isStarting = false;
       jobs.starting -= 1;
+      if (!hasGoneWell) return;
+      this.#change(wallet, ({ starting, running }) => ({ starting: Math.min(starting + MORE, MOST), running }));
+    };
+    const lockEnded = once(() => {
+      isLocked = true;
+      jobs.credits -= credits;
+      if (hasBegun) leaveStart(true);
     });
     const begun = once(() => {
-      started();
-      this.#change(wallet, ({ starting, running }) => ({ starting: Math.min(starting + MORE, MOST), running }));
+      hasBegun = true;
+      // A promised lock can still revert after the first token.
+      if (isLocked) leaveStart(true);
     });
     const ended = once(() => {
+      leaveStart(false);
       lockEnded();
-      started();
       jobs.running -= 1;
       if (jobs.running === 0) this.#jobs.delete(wallet);
     });

@@ -45,7 +45,10 @@ async function allowed(wallet: Address): Promise<{ starting: number; running: nu
   const first = startAll();
   let running = first.length;
   for (let next = first; next.length > 0; running += next.length) {
-    for (const job of next) job.begun();
+    for (const job of next) {
+      job.lockEnded();
+      job.begun();
+    }
     next = startAll();
   }
   return { starting: first.length, running };
