@@ -47,7 +47,7 @@ type Jobs = { starting: number; running: number; credits: number };
 
 /** A job that counts. Call each when that has happened; what is called twice or too late does nothing. */
 export type CountedJob = {
-  /** Its lock is mined, or will not be: the credits are in the account as the chain shows it. */
+  /** Its lock is mined: the credits are in the account as the chain shows it. */
   lockEnded: () => void;
   /** Its first token has come. */
   begun: () => void;

@@ -113,12 +113,12 @@ export class RunningJob {
     const { seen, mined } = lockCredits(parts, input);
     const span = { attributes: { "job.id": toApiJobId(input.jobId) } };
     this.locked = inSpan("lock", span, () => seen);
-    this.mined = mined
-      .then((lock) => {
-        this.#held = lock;
-        return lock;
-      })
-      .finally(() => input.admission.lockEnded());
+    // Without a lock the job ends, and with it all that is kept for it.
+    this.mined = mined.then((lock) => {
+      this.#held = lock;
+      input.admission.lockEnded();
+      return lock;
+    });
     this.completed = this.locked
       .then((lock) => {
         input.timings.end("lock");
