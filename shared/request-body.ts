@@ -182,6 +182,8 @@ type BodyLimits = { limit: number; budget: BodyBudget; from: string };
 /** A body that was read. */
 export type ReadBody = {
   bytes: Buffer;
+  /** Gives the memory of `bytes` back, which are empty from then on. What is kept of them still counts. */
+  free: () => void;
   /** Says how many bytes are kept of it from now on. Throws BodyRefused where that does not fit. */
   keep: (bytes: number) => void;
   /** Gives its bytes back to the budget, and ends what its request waits for. */
@@ -218,6 +220,7 @@ export async function readRequestBody(
   let isReleased = false;
   return {
     bytes,
+    free: () => arrival.free(),
     keep: (size) => {
       let fits = true;
       body.refuse = () => {
@@ -229,6 +232,7 @@ export async function readRequestBody(
     },
     release: () => {
       budget.close(body);
+      arrival.free();
       isReleased = true;
       waiting?.abort(new BodyRefused("broken_off", limit));
     },
@@ -252,7 +256,7 @@ class Arrival {
   /** All of it. Rejects with BodyRefused. */
   readonly whole: Promise<Buffer>;
   readonly #request: IncomingMessage;
-  #buffer: Buffer = Buffer.alloc(0);
+  #buffer: Buffer<ArrayBuffer> = Buffer.from(new ArrayBuffer(0));
   #size = 0;
 
   /** `onPiece` is told how many bytes are held with a new piece, before they are, and how many the piece counts. */
@@ -287,19 +291,24 @@ class Arrival {
 
   #add(piece: Buffer, limit: number): void {
     const size = this.#size + piece.length;
-    if (size > this.#buffer.length) {
-      const larger = Buffer.allocUnsafeSlow(Math.min(limit, Math.max(size, 2 * this.#buffer.length)));
-      this.#buffer.copy(larger, 0, 0, this.#size);
-      this.#buffer = larger;
-    }
+    // `transfer` frees the smaller buffer at once: garbage of this size would wait for seconds.
+    if (size > this.#buffer.length)
+      this.#buffer = Buffer.from(
+        this.#buffer.buffer.transfer(Math.min(limit, Math.max(size, 2 * this.#buffer.length))),
+      );
     piece.copy(this.#buffer, this.#size);
     this.#size = size;
   }
 
+  /** Gives the memory back at once. The bytes that were handed out are empty from then on. */
+  free(): void {
+    this.#buffer = Buffer.from(this.#buffer.buffer.transfer(0));
+    this.#size = 0;
+  }
+
   /** Forgets what came. The request lives on until its connection ends. */
   discard(): void {
-    this.#buffer = Buffer.alloc(0);
-    this.#size = 0;
+    this.free();
     this.#request.removeAllListeners("data");
     discardBody(this.#request);
   }

@@ -119,12 +119,13 @@ export function readChat(bodies: Bodies, limit: (request: Request) => Promise<Bo
   return async (request, response, next) => {
     refuseOtherTypes(request);
     if (request.is("application/json")) {
-      const { bytes, keep, whileWaiting } = await receive(bodies, request, response, await limit(request));
+      const { bytes, free, keep, whileWaiting } = await receive(bodies, request, response, await limit(request));
       const parse = () => {
         keep(bytes.length * PARSED);
         const value = parseChatJson(bytes);
         const isAuthorized = request.headers[AUTHORIZATION_HEADER] !== undefined;
         request.bodyHash = isAuthorized ? sha256(bytes) : canonicalHash(value);
+        free();
         return value;
       };
       const from = ownerOf(request);
