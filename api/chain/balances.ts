@@ -148,7 +148,7 @@ export class Balances {
 
   /** Milliseconds for which no lock of the wallet is sent, because several of its jobs ended at the operator's expense, one after the other. */
   restMs(wallet: string): number {
-    return this.allowance.restMs(wallet.toLowerCase());
+    return this.allowance.restMs(wallet);
   }
 
   /** Reads an account for a lock that waits for it. A node that does not answer, or is behind what we know, is asked again after a pause. */

@@ -1,6 +1,6 @@
 /**
- * Pauses between the jobs of a wallet whose requests fail at sound models, are refused by model servers, or whose locks revert by its own doing.
- * Such a request is not charged, but costs the operator gas, and perhaps a worker its time. Other wallets notice nothing.
+ * Rests between the jobs of a wallet whose jobs end at the operator's expense, one after the other: they end without a charge, or their locks revert
+ * by the wallet's own doing. Other wallets notice nothing.
  */
 import { setNewest } from "../../shared/newest.ts";
 
@@ -19,7 +19,7 @@ type Failing = { failures: number; failedAt: number; nextAt: number };
 export class FailurePauses {
   readonly #failing = new Map<string, Failing>();
 
-  /** A request of the wallet failed for a reason that lies with the wallet. One that had begun before a pause does not make it longer. */
+  /** A job of the wallet ended so. One that had begun before a rest does not make it longer. */
   failed(wallet: string, now = Date.now()): void {
     if (this.left(wallet, now) > 0) return;
     const key = wallet.toLowerCase();

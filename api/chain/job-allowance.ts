@@ -54,7 +54,7 @@ export type CountedJob = {
   ended: () => void;
 };
 
-/** Wallets are written in lower case, but in batches. */
+/** Wallets may be written in any letters. */
 export class JobAllowance {
   readonly #allowed = new Map<string, Allowed>();
   readonly #jobs = new Map<string, Jobs>();
@@ -62,11 +62,12 @@ export class JobAllowance {
 
   /** Credits of the wallet's locks on their way. */
   credits(wallet: string): number {
-    return this.#jobs.get(wallet)?.credits ?? 0;
+    return this.#jobs.get(wallet.toLowerCase())?.credits ?? 0;
   }
 
   /** Counts a job whose lock is about to be sent; null if the wallet has as many as it may. */
-  begin(wallet: string, credits: number): CountedJob | null {
+  begin(address: string, credits: number): CountedJob | null {
+    const wallet = address.toLowerCase();
     const jobs = this.#jobs.get(wallet) ?? { starting: 0, running: 0, credits: 0 };
     const allowed = this.#of(wallet);
     if (jobs.starting >= allowed.starting || jobs.running >= allowed.running) return null;
@@ -154,11 +155,11 @@ export class JobAllowance {
   }
 
   #of(wallet: string): Allowed {
-    return this.#allowed.get(wallet) ?? { starting: FIRST_STARTING, running: FIRST_RUNNING };
+    return this.#allowed.get(wallet.toLowerCase()) ?? { starting: FIRST_STARTING, running: FIRST_RUNNING };
   }
 
   #change(wallet: string, change: (allowed: Allowed) => Allowed): void {
-    setNewest(this.#allowed, wallet, change(this.#of(wallet)), MOST_WALLETS);
+    setNewest(this.#allowed, wallet.toLowerCase(), change(this.#of(wallet)), MOST_WALLETS);
   }
 }
 

@@ -55,14 +55,14 @@ export type AdmittedJob = {
 export type TermsParts = {
   operator: Pick<Operator, "id">;
   head: Pick<Head, "time">;
-  balances: Pick<Balances, "terms" | "restMs">;
+  balances: Pick<Balances, "terms">;
 };
 
 export type AdmissionParts = AuthorizationParts &
   TermsParts & {
     operator: Pick<Operator, "mayNotLock">;
     times: Pick<JobTimes, "completion">;
-    balances: Pick<Balances, "bounded" | "read" | "authorizationKey">;
+    balances: Pick<Balances, "bounded" | "read" | "restMs" | "authorizationKey">;
     workers: Pick<
       WorkerPool,
       "alwaysReasons" | "capable" | "hosts" | "isDeclared" | "largestWindow" | "modelsWith" | "mostTokens"
@@ -107,6 +107,8 @@ export async function admit(parts: AdmissionParts, plan: PlannedJob, signal: Abo
   await renewTerms(parts, plan);
   await checkBalance(parts, plan, { least: credits, price: credits });
   const signed = authorization === null ? null : await checkSignature(parts, plan, { ...authorization, maxTokens });
+  const restMs = parts.balances.restMs(wallet);
+  if (restMs > 0) throw walletRests(restMs);
   checkTerms(parts, { wallet, credits, isAuthorized: signed !== null });
   const showReasoning = asksReasoning(plan.request) || parts.workers.alwaysReasons(model.number);
   return { request: { ...plan.request, max_tokens: maxTokens }, showReasoning, credits, authorization: signed };
@@ -197,15 +199,13 @@ async function renewTerms(
 }
 
 /**
- * Throws what the escrow would refuse by the wallet's own terms, as far as the gateway knows them now; and while the wallet rests, because its last
- * jobs ended at the operator's expense. It is asked when a request comes and again in the moment before its lock: the wallet can change its terms while the request waits.
+ * Throws what the escrow would refuse by the wallet's own terms, as far as the gateway knows them now. It is asked when a request comes, and again in
+ * the moment before its lock: the wallet can change its terms while the request waits.
  */
 export function checkTerms(
   { operator, head, balances }: TermsParts,
   { wallet, credits, isAuthorized }: { wallet: string; credits: number; isAuthorized: boolean },
 ): void {
-  const restMs = balances.restMs(wallet);
-  if (restMs > 0) throw walletRests(restMs);
   const terms = balances.terms(wallet);
   if (terms === null) return;
   if (terms.operator !== operator.id) throw operatorNotChosen(terms.operator, operator.id);

@@ -292,13 +292,9 @@ export class RunningJob {
       if (signal.reason === LOCK_NOT_MINED) break;
       const { code } = result.failure;
       const { severity } = INCIDENTS[incidentCode(code)];
-      const isFailure = severity === "failure";
-      if (isFailure) failures.push({ code, test: workers.test(worker, model) });
-      last = {
-        worker,
-        isMisconduct: severity === "misconduct",
-        test: isFailure ? (failures.at(-1)?.test ?? null) : null,
-      };
+      const test = severity === "failure" ? workers.test(worker, model) : null;
+      if (test !== null) failures.push({ code, test });
+      last = { worker, isMisconduct: severity === "misconduct", test };
       if (signal.aborted) break;
       const log = logger.child({ jobId, worker: worker.signer, attempt });
       const level = code === RefusalCode.Busy ? "debug" : "warn";
@@ -348,7 +344,7 @@ export class RunningJob {
     const { model, wallet } = this.input;
     const test = last.test ?? workers.test(last.worker, model);
     this.#judged = Promise.race([test, sleep(VERDICT_MS).then(() => null)]).then((result) => {
-      if (result?.model !== "broken") allowance.failed(wallet.toLowerCase());
+      if (result?.model !== "broken") allowance.failed(wallet);
     });
   }
 
@@ -443,7 +439,7 @@ export class RunningJob {
     const isCutShort = finish_reason === "length" && reasoning !== "";
     if (text === "" && !isCutShort) workers.answeredEmpty(worker, model);
     else if (incident?.code !== "tokens_over_reported") workers.reportSuccess(worker.signer, model.number);
-    allowance.answered(wallet.toLowerCase());
+    allowance.answered(wallet);
     timings.end("answer");
     const settling = await this.#parts.ending.answered(this.#endingJob(lock), {
       worker: worker.signer,

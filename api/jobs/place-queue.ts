@@ -267,7 +267,8 @@ export class PlaceQueue {
     if (restMs > 0) return walletRests(restMs);
     if (isHeld) {
       return unavailable(
-        "Other requests of the wallet hold its credits until their locks are mined, or are as many as it may have for now; retry in a few seconds.",
+        "Other requests of the wallet hold its credits until their locks are mined, or are as many as it may have for now; " +
+          "retry in a few seconds.",
         5,
       );
     }

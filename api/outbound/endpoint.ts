@@ -1,4 +1,5 @@
 /** Requests to endpoints that somebody else names: their URLs, and the connections to them. */
+import { constants } from "node:crypto";
 import { type LookupAddress, promises } from "node:dns";
 import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from "node:http";
 import { Agent as HttpsAgent, request as requestHttps } from "node:https";
@@ -68,13 +69,15 @@ type Resolve = (host: string) => Promise<LookupAddress[]>;
 
 /**
  * The peer chooses what its side of a handshake costs us, on the event loop: with DHE and a modulus of 10,000 bits 0.6 s. So only key exchanges of
- * a fixed size are offered. Every server that speaks TLS 1.3, or 1.2 with forward secrecy as RFC 9325 asks for, knows one of them.
+ * a fixed size are offered. Every server that speaks TLS 1.3, or 1.2 with forward secrecy as RFC 9325 asks for, knows one of them. A connection has
+ * one handshake: the peer could ask for others, with longer certificates.
  */
 const TLS = {
   minVersion: "TLSv1.2",
   ciphers:
     "TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_GCM_SHA256:ECDHE+AESGCM:ECDHE+CHACHA20:ECDHE+AES",
   ecdhCurve: "X25519:P-256:P-384:P-521",
+  secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
 } as const;
 
 type GuardedAgentOptions = EndpointPolicy & {
@@ -163,12 +166,12 @@ class ShortHandshakes extends HttpsAgent {
   override createConnection(options: NetConnectOpts, callback?: (error: Error | null, stream: Duplex) => void) {
     const counted = new CountedSocket(options);
     const secured = super.createConnection({ ...options, socket: counted } as never, callback);
-    secured?.once("secureConnect", () => counted.count(Number.POSITIVE_INFINITY));
+    secured?.once("secureConnect", () => counted.unbind());
     return secured;
   }
 }
 
-/** A TCP connection that breaks after so many received bytes. */
+/** A TCP connection that breaks when more than `HANDSHAKE_BYTES` have come, until `unbind` is called. */
 class CountedSocket extends Duplex {
   readonly #socket;
   #left = HANDSHAKE_BYTES;
@@ -182,13 +185,11 @@ class CountedSocket extends Duplex {
         else if (!this.push(data)) this.#socket.pause();
       })
       .on("end", () => this.push(null))
-      .on("error", (error) => this.destroy(error))
-      .on("close", () => this.destroy());
+      .on("error", (error) => this.destroy(error));
   }
 
-  /** From now on it may receive so many. */
-  count(bytes: number): void {
-    this.#left = bytes;
+  unbind(): void {
+    this.#left = Number.POSITIVE_INFINITY;
   }
 
   override _read(): void {

@@ -38,6 +38,7 @@ const PARSED = 3;
 /** A body of at most so many bytes and values is parsed, hashed and looked at within a millisecond. */
 const QUICK = { bytes: SMALL_BODY, values: 1_000 };
 
+/** A body of more bytes is long: it takes over ten milliseconds to parse. */
 const LONG_BODY = 512 * 1024;
 
 /** The memory and the parsing time that all request bodies of a gateway share. */

@@ -135,7 +135,7 @@ it.each<[string, Partial<SpendingTerms>, object]>([
   ],
 ])("judges a wallet's terms for a lock of 8 credits: %s", (_, more, refusal) => {
   const terms = { ...spending(null).terms(), ...more };
-  const parts = { operator: { id: 1 }, head: { time: NOON }, balances: { terms: () => terms, restMs: () => 0 } };
+  const parts = { operator: { id: 1 }, head: { time: NOON }, balances: { terms: () => terms } };
   let refused: unknown = {};
   try {
     checkTerms(parts, { wallet: "0x01", credits: 8, isAuthorized: false });
