@@ -232,17 +232,16 @@ describe("a settlement", () => {
     const reopen = world.store.reopen.bind(world.store);
     vi.spyOn(world.store, "reopen").mockImplementationOnce((jobIds) => isRead.promise.then(() => reopen(jobIds)));
     await world.reorganise(1);
+    // No block comes while a balance is read: anvil would answer calls of one batch from two states (docs/upstream.md).
+    await world.node.setAutomine(false);
     expect(await onChain()).toEqual(balance(-LOCKED, LOCKED));
-    const seen = [(await balances.read(owner.address)).free];
+    expect(await balances.read(owner.address)).toEqual(balance(-LOCKED, LOCKED));
     isRead.resolve();
-    const again = async () => {
-      const { free, escrowed } = await balances.read(owner.address);
-      seen.push(free);
-      expect({ free, escrowed, taken: world.takenBack }).toEqual({ ...settled, taken: [job.jobId] });
-    };
-    await vi.waitFor(again, { timeout: 60_000, interval: 20 });
-    expect(Math.max(...seen)).toBe(settled.free);
-    expect(seen[0]).toBe(before.free - LOCKED);
+    await world.untilPending(1);
+    expect(world.takenBack).toEqual([job.jobId]);
+    expect(await balances.read(owner.address)).toEqual(balance(-CHARGED, CHARGED));
+    await world.node.mine({ blocks: 1 });
+    expect(await balances.read(owner.address)).toEqual(settled);
   });
 });
 
