@@ -1,8 +1,20 @@
 import type { Logger } from "pino";
-import type { Address } from "viem";
+import {
+  type Address,
+  type ContractFunctionReturnType,
+  decodeFunctionResult,
+  encodeFunctionData,
+  type Hex,
+  isAddressEqual,
+  numberToHex,
+  parseEventLogs,
+  type RpcLog,
+} from "viem";
 import type { Contracts } from "../../protocol/deployment.ts";
 import { modelCatalogAbi, workerRegistryAbi } from "../../protocol/generated/abi.ts";
 import { type Tier, tierName } from "../../protocol/tiers.ts";
+import type { Answer } from "../../shared/json-rpc.ts";
+import { type Repeated, repeat } from "../../shared/repeat.ts";
 import type { Head, Rpc } from "./rpc.ts";
 
 /** A model that can be asked for now. */
@@ -40,12 +52,27 @@ export type SlashTerms = {
 /** Millionths of an SVC in 1,000 SVC. */
 const UNITS_PER_1K_SVC = 1_000_000_000;
 
+/** What takes effect by time, such as an announced price, is read this often, and so is what an event may have failed to tell. */
 const REFRESH_MS = 30_000;
 const READS_AT_ONCE = 20;
+/** Workers that are read in one second. */
+const READS_PER_LOOK = 100;
+/** Workers without enough stake that are read again every 30 s, in turns: there can be many, as registering needs no stake. */
+const OTHERS_PER_REFRESH = 200;
+/**
+ * Gas of a read of one worker. A usual one takes 0.8 million, one that registered all possible models more than 60 million. Nodes allow 30 million or
+ * more. So what needs more than this is left out, at every node alike.
+ */
+const READ_GAS = 10_000_000n;
+/** A read is tried so often, a second apart, where the node answers with an error: it may be of the moment. */
+const READ_TRIES = 3;
+
+type WorkerView = ContractFunctionReturnType<typeof workerRegistryAbi, "view", "workerAt">;
 
 /**
- * Models and workers read from the chain itself, so that a chat request never depends on the index. Re-read when one of
- * their contracts emits anything, and now and then because announced prices and retirements take effect by time.
+ * Models and workers read from the chain itself, so that a chat request never depends on the index. Models and terms are read again after an event of
+ * theirs, and now and then because announced prices and retirements take effect by time. A worker that takes jobs is read again after each event of its
+ * own; any other only once it has enough stake. So strangers who register without a stake cost nothing but the first read of each.
  */
 export class Directory {
   readonly #rpc: Rpc;
@@ -53,11 +80,19 @@ export class Directory {
   readonly #head: Head;
   readonly #logger: Logger;
   #models = new Map<string, Model>();
-  #workers: RegisteredWorker[] = [];
+  /** Workers that may take jobs. */
+  readonly #workers = new Map<number, RegisteredWorker>();
+  /** The same, by their id. */
+  #sorted: readonly RegisteredWorker[] = [];
   #slash: SlashTerms = { amount: 0, worth: 0 };
+  #minimumStake = 0n;
+  /** Workers that are to be read again, by their id: how often the node has failed to since the last time. */
+  readonly #due = new Map<number, number>();
+  /** Of the workers that are read in turns, the last one. */
+  #lastInTurn = 0;
   #readBlock = 0;
   #readAt = 0;
-  #timer: NodeJS.Timeout | undefined;
+  #following: Repeated | undefined;
 
   constructor(rpc: Rpc, contracts: Contracts, head: Head, logger: Logger) {
     this.#rpc = rpc;
@@ -66,17 +101,22 @@ export class Directory {
     this.#logger = logger;
   }
 
+  /** Reads everything, and follows what changes. */
   async start(intervalMs = 1_000): Promise<void> {
-    await this.refresh();
-    this.#timer = setInterval(() => {
-      this.#refreshIfChanged().catch((error) =>
-        this.#logger.warn({ err: error }, "models and workers could not be read; the last ones stay"),
-      );
+    this.#readBlock = Number(await this.#rpc.client.getBlockNumber({ cacheTime: 0 }));
+    await this.#readTerms();
+    await this.#readDue(Number.POSITIVE_INFINITY);
+    this.#following = repeat(async () => {
+      try {
+        await this.#follow();
+      } catch (error) {
+        this.#logger.warn({ err: error }, "models and workers could not be read; the last ones stay");
+      }
     }, intervalMs);
   }
 
   stop(): void {
-    clearInterval(this.#timer);
+    void this.#following?.stop();
   }
 
   /** A model that is not retired, by its public id. */
@@ -97,46 +137,92 @@ export class Directory {
 
   /** Workers that host the model, healthy or not. */
   workersOf(model: number): RegisteredWorker[] {
-    return this.#workers.filter((worker) => worker.models.has(model));
+    return this.workers().filter((worker) => worker.models.has(model));
   }
 
+  /** By their id. */
   workers(): readonly RegisteredWorker[] {
-    return this.#workers;
+    return this.#sorted;
   }
 
   slash(): SlashTerms {
     return this.#slash;
   }
 
-  async refresh(): Promise<void> {
-    const block = await this.#rpc.client.getBlockNumber({ cacheTime: 0 });
-    const [models, workers, slash] = await Promise.all([this.#readModels(), this.#readWorkers(), this.#readSlash()]);
-    this.#models = new Map(models.map((model) => [model.id, model]));
-    this.#workers = workers;
-    this.#slash = slash;
-    this.#readBlock = Number(block);
-    this.#readAt = Date.now();
+  get #registry() {
+    return { address: this.#contracts.WorkerRegistry, abi: workerRegistryAbi } as const;
   }
 
-  async #refreshIfChanged(): Promise<void> {
+  async #follow(): Promise<void> {
     const head = this.#head.block.number;
-    if (Date.now() - this.#readAt > REFRESH_MS || head < this.#readBlock) return this.refresh();
-    if (head === this.#readBlock) return;
-    const logs = await this.#rpc.client.getLogs({
-      address: [this.#contracts.ModelCatalog, this.#contracts.WorkerRegistry],
-      fromBlock: BigInt(this.#readBlock + 1),
-      toBlock: BigInt(head),
-    });
-    if (logs.length > 0) await this.refresh();
-    else this.#readBlock = head;
+    // A reorganisation can have taken back what an event told.
+    const isOld = Date.now() - this.#readAt > REFRESH_MS || head < this.#readBlock;
+    const hasNewTerms = head > this.#readBlock && (await this.#noteChanges(this.#readBlock + 1, head));
+    if (isOld || hasNewTerms) await this.#readTerms();
+    if (isOld) this.#readAgain([...this.#workers.keys(), ...(await this.#inTurn())]);
+    this.#readBlock = head;
+    await this.#readDue(READS_PER_LOOK);
+  }
+
+  /** Takes note of the workers that events of these blocks changed. True if models or terms changed. */
+  async #noteChanges(first: number, last: number): Promise<boolean> {
+    const { ModelCatalog, WorkerRegistry } = this.#contracts;
+    const blocks = { fromBlock: numberToHex(first), toBlock: numberToHex(last) };
+    const logs = await this.#rpc.request<RpcLog[]>("eth_getLogs", [
+      { address: [ModelCatalog, WorkerRegistry], ...blocks },
+    ]);
+    const joining = parseEventLogs({ abi: workerRegistryAbi, eventName: ["StakeAdded", "UnbondingCancelled"], logs });
+    for (const event of joining) {
+      const mayTakeJobs = event.eventName === "UnbondingCancelled" || event.args.stake >= this.#minimumStake;
+      if (mayTakeJobs) this.#readAgain([event.args.worker]);
+    }
+    // An event of one worker names it and its signer.
+    const ofWorkers = logs.filter(
+      ({ address, topics }) => isAddressEqual(address, WorkerRegistry) && topics.length > 2,
+    );
+    this.#readAgain(ofWorkers.map(({ topics }) => Number(topics[1])).filter((id) => this.#workers.has(id)));
+    return ofWorkers.length < logs.length;
+  }
+
+  /** The next workers in turn, of all that ever registered. */
+  async #inTurn(): Promise<number[]> {
+    const count = await this.#workerCount();
+    const first = this.#lastInTurn < count ? this.#lastInTurn + 1 : 1;
+    this.#lastInTurn = Math.min(first + OTHERS_PER_REFRESH - 1, count);
+    return range(first, this.#lastInTurn);
+  }
+
+  #workerCount(): Promise<number> {
+    return this.#rpc.client.readContract({ ...this.#registry, functionName: "workerCount" });
+  }
+
+  async #readTerms(): Promise<void> {
+    const read = (functionName: "minimumStake" | "slashAmount") =>
+      this.#rpc.client.readContract({ ...this.#registry, functionName });
+    const [models, minimumStake, slashAmount, worth] = await Promise.all([
+      this.#readModels(),
+      read("minimumStake"),
+      read("slashAmount"),
+      this.#rpc.client.readContract({ ...this.#registry, functionName: "svcWorth" }),
+    ]);
+    this.#models = new Map(models.map((model) => [model.id, model]));
+    const amount = Number(slashAmount);
+    this.#slash = { amount, worth: (amount * worth) / UNITS_PER_1K_SVC };
+    if (minimumStake !== this.#minimumStake) this.#readAgain(range(1, await this.#workerCount()));
+    this.#minimumStake = minimumStake;
+    this.#readAt = Date.now();
   }
 
   async #readModels(): Promise<Model[]> {
     const catalog = { address: this.#contracts.ModelCatalog, abi: modelCatalogAbi } as const;
     const count = await this.#rpc.client.readContract({ ...catalog, functionName: "modelCount" });
-    const views = await eachOf(count, (number) =>
-      this.#rpc.client.readContract({ ...catalog, functionName: "modelAt", args: [number] }),
-    );
+    const views: ContractFunctionReturnType<typeof modelCatalogAbi, "view", "modelAt">[] = [];
+    for (let first = 1; first <= count; first += READS_AT_ONCE) {
+      const numbers = range(first, Math.min(first + READS_AT_ONCE - 1, count));
+      const read = (number: number) =>
+        this.#rpc.client.readContract({ ...catalog, functionName: "modelAt", args: [number] });
+      views.push(...(await Promise.all(numbers.map(read))));
+    }
     return views.map(({ number, listing, createdAt, retiresAt }) => ({
       number,
       id: listing.id,
@@ -151,41 +237,47 @@ export class Directory {
     }));
   }
 
-  async #readSlash(): Promise<SlashTerms> {
-    const registry = { address: this.#contracts.WorkerRegistry, abi: workerRegistryAbi } as const;
-    const [slashAmount, worth] = await Promise.all([
-      this.#rpc.client.readContract({ ...registry, functionName: "slashAmount" }),
-      this.#rpc.client.readContract({ ...registry, functionName: "svcWorth" }),
-    ]);
-    const amount = Number(slashAmount);
-    return { amount, worth: (amount * worth) / UNITS_PER_1K_SVC };
+  #readAgain(ids: readonly number[]): void {
+    for (const id of ids) if (!this.#due.has(id)) this.#due.set(id, 0);
   }
 
-  async #readWorkers(): Promise<RegisteredWorker[]> {
-    const registry = { address: this.#contracts.WorkerRegistry, abi: workerRegistryAbi } as const;
-    const count = await this.#rpc.client.readContract({ ...registry, functionName: "workerCount" });
-    const views = await eachOf(count, (id) =>
-      this.#rpc.client.readContract({ ...registry, functionName: "workerAt", args: [id] }),
-    );
-    return views
-      .filter((worker) => worker.active)
-      .map(({ id, signer, stake, endpoint, models }) => ({
-        id,
-        signer,
-        stake: Number(stake),
-        endpoint,
-        models: new Set(models),
-      }));
+  /** Reads workers that are due, at most so many. One that the node cannot read takes no more jobs: perhaps it has begun to unbond. */
+  async #readDue(most: number): Promise<void> {
+    const ids = [...this.#due.keys()].slice(0, most);
+    for (let from = 0; from < ids.length; from += READS_AT_ONCE) {
+      const some = ids.slice(from, from + READS_AT_ONCE);
+      const calls = some.map((id) => {
+        const data = encodeFunctionData({ abi: workerRegistryAbi, functionName: "workerAt", args: [id] });
+        const call = { to: this.#contracts.WorkerRegistry, data, gas: numberToHex(READ_GAS) };
+        return { method: "eth_call", params: [call, "latest"] };
+      });
+      const answers = await this.#rpc.answers(calls);
+      for (const [index, answer] of answers.entries()) {
+        this.#take(some[index] as number, answer);
+      }
+    }
+    this.#sorted = [...this.#workers.values()].sort((a, b) => a.id - b.id);
+  }
+
+  #take(id: number, answer: Answer): void {
+    if ("error" in answer) {
+      const failures = (this.#due.get(id) ?? 0) + 1;
+      if (failures < READ_TRIES) return void this.#due.set(id, failures);
+      this.#logger.warn({ err: answer.error, worker: id }, "a worker cannot be read: it gets no jobs");
+    }
+    this.#due.delete(id);
+    const view = "error" in answer ? null : decodeWorker(answer.result as Hex);
+    if (!view?.active) this.#workers.delete(id);
+    else {
+      const { signer, stake, endpoint, models } = view;
+      this.#workers.set(id, { id, signer, stake: Number(stake), endpoint, models: new Set(models) });
+    }
   }
 }
 
-/** Reads items 1 … count, a bounded number at a time. */
-async function eachOf<T>(count: number, read: (id: number) => Promise<T>): Promise<T[]> {
-  const items: T[] = [];
-  for (let first = 1; first <= count; first += READS_AT_ONCE) {
-    const last = Math.min(first + READS_AT_ONCE - 1, count);
-    const ids = Array.from({ length: last - first + 1 }, (_, index) => first + index);
-    items.push(...(await Promise.all(ids.map(read))));
-  }
-  return items;
-}
+const decodeWorker = (data: Hex): WorkerView =>
+  decodeFunctionResult({ abi: workerRegistryAbi, functionName: "workerAt", data });
+
+/** Numbers from `first` to `last`, both included. */
+const range = (first: number, last: number): number[] =>
+  Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => first + index);

@@ -174,20 +174,20 @@ export const lock = (head: Head, more: Partial<Parameters<typeof lockOperation>[
   });
 
 /** Holds the stake tokens of a development chain; its key is public. */
-const holder = privateKeyToAccount("0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a");
-const MODEL = 8;
-const STAKE = 1_000_000_000n;
+export const holder = privateKeyToAccount("0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a");
+export const MODEL = 8;
+export const STAKE = 1_000_000_000n;
 const TOKENS_PER_STAKE = 10n ** 12n;
 
-/** Registers a worker with a signing key of its own; returns that. */
-export async function registerWorker({ stack, node }: World) {
+/** Registers a worker with a signing key of its own and so many millionths of an SVC; returns its key. More stake of it may come later. */
+export async function registerWorker({ stack, node }: World, stake = STAKE) {
   const worker = privateKeyToAccount(generatePrivateKey());
   const { WorkerRegistry, ServiceToken } = stack.info.contracts as Record<string, Hex>;
   const wallet = createWalletClient({ account: holder, transport: http(stack.info.rpc_url) });
   const send = async (hash: Promise<Hex>) => mined(node as unknown as PublicClient, await hash);
   const token = { address: ServiceToken as Hex, abi: serviceTokenAbi, chain: null } as const;
   const registry = { address: WorkerRegistry as Hex, abi: workerRegistryAbi, chain: null } as const;
-  const allowance = [registry.address, STAKE * TOKENS_PER_STAKE] as const;
+  const allowance = [registry.address, 2n * STAKE * TOKENS_PER_STAKE] as const;
   await send(wallet.writeContract({ ...token, functionName: "approve", args: allowance }));
   const enrollment = await worker.signTypedData({
     domain: registryDomain(stack.info.chain_id, registry.address),
@@ -196,7 +196,7 @@ export async function registerWorker({ stack, node }: World) {
     message: { owner: holder.address },
   });
   const consent = compactSignature(enrollment);
-  const args = [worker.address, holder.address, "https://worker.example", [MODEL], STAKE, consent] as const;
+  const args = [worker.address, holder.address, "https://worker.example", [MODEL], stake, consent] as const;
   await send(wallet.writeContract({ ...registry, functionName: "register", args }));
   return worker;
 }
