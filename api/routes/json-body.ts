@@ -38,8 +38,8 @@ const PARSED = 3;
 /** A body of at most so many bytes and values is parsed, hashed and looked at within a millisecond. */
 const QUICK = { bytes: SMALL_BODY, values: 1_000 };
 
-/** A body of more bytes is long: it takes over ten milliseconds to parse. */
-const LONG_BODY = 512 * 1024;
+/** A body of more bytes or values is long: it takes over ten milliseconds to parse and hash. */
+const LONG = { bytes: 512 * 1024, values: 5_000 };
 
 /** The memory and the parsing time that all request bodies of a gateway share. */
 export class Bodies {
@@ -50,8 +50,8 @@ export class Bodies {
    */
   readonly #turns = { middle: new Turns(3), long: new Turns(7) };
 
-  turnsFor({ length }: Buffer): Turns {
-    return length > LONG_BODY ? this.#turns.long : this.#turns.middle;
+  turnsFor(body: Buffer): Turns {
+    return isWithin(LONG, body) ? this.#turns.middle : this.#turns.long;
   }
 }
 
@@ -72,20 +72,21 @@ function refuseOtherTypes(request: Request): void {
 
 /** How large a request's body may be. `refusal`: the error for a larger one; without it, the error says that the body is too large. */
 type BodyLimit = { bytes: number; refusal?: ApiError };
+/** `isSmall`: whether a request may send it without credits; by default if it announces a small body. */
+type LimitBody = (request: Request, isSmall?: boolean) => Promise<BodyLimit>;
 
 /**
- * A large body is read only for a wallet that can pay for a request of the cheapest model: nobody else can do anything with it. Which model it
- * asks is not known: the refusal names the dearest price, which is enough for each.
+ * A large body is read, and one of many values parsed, only for a wallet that can pay for a request of the cheapest model: nobody else can do anything
+ * with it. Which model it asks is not known: the refusal names the dearest price, which is enough for each.
  */
 export function limitByCredits(
   directory: Pick<Directory, "models">,
   balances: Pick<Balances, "known" | "bounded">,
-): (request: Request) => Promise<BodyLimit> {
-  return async (request) => {
-    const length = request.headers["content-length"];
+): LimitBody {
+  return async (request, isSmall = Number(request.headers["content-length"]) <= SMALL_BODY) => {
     const models = directory.models().toSorted((a, b) => a.creditsPerRequest - b.creditsPerRequest);
     const [cheapest, dearest] = [models[0], models.at(-1)];
-    if (cheapest === undefined || dearest === undefined || Number(length) <= SMALL_BODY) return { bytes: BODY_LIMIT };
+    if (cheapest === undefined || dearest === undefined || isSmall) return { bytes: BODY_LIMIT };
     const free = await freeCredits(balances, request, cheapest.creditsPerRequest);
     if (free === null) return { bytes: SMALL_BODY, refusal: tooManyBalances() };
     if (free >= cheapest.creditsPerRequest) return { bytes: BODY_LIMIT };
@@ -116,7 +117,7 @@ async function freeCredits(
  * Reads a chat request: JSON of at most `limit` bytes. What cannot be read is `invalid_request`. Refuses bodies whose parts are so many or so
  * deep that looking at them would hold up everybody else.
  */
-export function readChat(bodies: Bodies, limit: (request: Request) => Promise<BodyLimit>): RequestHandler {
+export function readChat(bodies: Bodies, limit: LimitBody): RequestHandler {
   return async (request, response, next) => {
     refuseOtherTypes(request);
     if (request.is("application/json")) {
@@ -130,15 +131,20 @@ export function readChat(bodies: Bodies, limit: (request: Request) => Promise<Bo
         return value;
       };
       const from = ownerOf(request);
-      request.body = isQuick(bytes)
-        ? parse()
-        : await whileWaiting((signal) => bodies.turnsFor(bytes).run(from, signal, parse));
+      if (isWithin(QUICK, bytes)) request.body = parse();
+      else {
+        // Wallets cost nothing to make: many without credits would take the turns of those who pay.
+        const { refusal } = await limit(request, false);
+        if (refusal !== undefined) throw refusal;
+        request.body = await whileWaiting((signal) => bodies.turnsFor(bytes).run(from, signal, parse));
+      }
     }
     next();
   };
 }
 
-const isQuick = (bytes: Buffer): boolean => bytes.length <= QUICK.bytes && jsonShapeFault(bytes, QUICK.values) === null;
+const isWithin = (bound: { bytes: number; values: number }, body: Buffer): boolean =>
+  body.length <= bound.bytes && jsonShapeFault(body, bound.values) === null;
 
 /** Reads the body of any other route, as `readChat` does: JSON of at most `FORM_LIMIT` bytes, and of so few values that it is quick to parse. */
 export function readForm(bodies: Bodies): RequestHandler {

@@ -1,13 +1,23 @@
 /** Work that one client can ask for without an end, shared out so that everybody else is served. */
+import { setNewest } from "../../shared/newest.ts";
+
 type Waiting = { signal: AbortSignal; start: PromiseWithResolvers<void> };
 
+/** Half of the time that an owner has used is forgotten after this time. */
+const HALF_LIFE_MS = 60_000;
+/** Owners whose time is remembered; the one whose last turn is the longest ago is forgotten first. */
+const MOST_OWNERS = 10_000;
+
 /**
- * Pieces of work on the event loop, one at a time. Owners take turns, so that one with many pieces makes another wait for one of them. After
- * each piece comes a pause of `rest` times its length, in which everybody else is served.
+ * Pieces of work on the event loop, one at a time. The next turn is that of the owner who has used the least time of late, so that neither one owner
+ * with many pieces nor many owners with long ones make another wait for more than the piece that runs. After each piece comes a pause of `rest` times
+ * its length, in which everybody else is served.
  */
 export class Turns {
   readonly #rest: number;
   readonly #waiting = new Map<string, Waiting[]>();
+  /** Milliseconds that owners had used when their last turn was over, `performance.now()`. */
+  readonly #used = new Map<string, { ms: number; at: number }>();
   #isTaken = false;
 
   constructor(rest: number) {
@@ -30,8 +40,16 @@ export class Turns {
     try {
       return await work();
     } finally {
-      setTimeout(() => this.#end(), this.#rest * (performance.now() - startedAt)).unref();
+      const at = performance.now();
+      const ms = at - startedAt;
+      setNewest(this.#used, owner, { ms: this.#usedBy(owner, at) + ms, at }, MOST_OWNERS);
+      setTimeout(() => this.#end(), this.#rest * ms).unref();
     }
+  }
+
+  #usedBy(owner: string, now: number): number {
+    const used = this.#used.get(owner);
+    return used === undefined ? 0 : used.ms * 2 ** ((used.at - now) / HALF_LIFE_MS);
   }
 
   #end(): void {
@@ -40,17 +58,25 @@ export class Turns {
   }
 
   #next(): void {
-    while (!this.#isTaken) {
-      const [turn] = this.#waiting;
-      if (turn === undefined) return;
-      const [owner, queue] = turn;
+    while (!this.#isTaken && this.#waiting.size > 0) {
+      const owner = this.#nextOwner();
+      const queue = this.#waiting.get(owner) as Waiting[];
       const next = queue.shift();
-      // The next turn is another owner's.
-      this.#waiting.delete(owner);
-      if (queue.length > 0) this.#waiting.set(owner, queue);
+      if (queue.length === 0) this.#waiting.delete(owner);
       if (next === undefined || next.signal.aborted) continue;
       this.#isTaken = true;
       next.start.resolve();
     }
+  }
+
+  /** Of those who have used equally much, the one who has waited longest. */
+  #nextOwner(): string {
+    const now = performance.now();
+    let [least, next] = [Number.POSITIVE_INFINITY, ""];
+    for (const owner of this.#waiting.keys()) {
+      const used = this.#usedBy(owner, now);
+      if (used < least) [least, next] = [used, owner];
+    }
+    return next;
   }
 }

@@ -125,6 +125,18 @@ describe("a body", () => {
       expect(large.body.error).toMatchObject({ code: "insufficient_credits", details });
     }
     expect((await send(json(SMALL_BODY - 100))).status).toBe(200);
+    const small = JSON.stringify({ text: Array.from({ length: 900 }, () => 0) });
+    expect((await send(small)).status).toBe(200);
+    const slow = JSON.stringify([1, 2].map(() => Array.from({ length: 900 }, () => 0)));
+    expect((await send(slow)).status).toBe(status);
+  });
+
+  it("of many values has its turns among the long ones", () => {
+    const bodies = new Bodies();
+    const lists = (count: number) =>
+      Buffer.from(JSON.stringify(Array.from({ length: count }, () => Array.from({ length: 900 }, () => 0))));
+    expect(bodies.turnsFor(lists(10))).toBe(bodies.turnsFor(Buffer.from(json(MIB))));
+    expect(bodies.turnsFor(lists(2))).not.toBe(bodies.turnsFor(lists(10)));
   });
 });
 

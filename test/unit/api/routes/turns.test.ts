@@ -8,12 +8,20 @@ describe("work that holds up the event loop", () => {
   };
   const signal = new AbortController().signal;
 
-  it("is done by owners in turn", async () => {
+  it("is done for the owner who has used the least time of late", async () => {
     const turns = new Turns(0);
     const done: string[] = [];
-    const owners = ["a", "a", "a", "a", "b", "c"];
-    await Promise.all(owners.map((owner) => turns.run(owner, signal, () => done.push(owner))));
-    expect(done).toEqual(["a", "a", "b", "c", "a", "a"]);
+    const piece = (owner: string, ms: number) =>
+      turns.run(owner, signal, () => {
+        done.push(owner);
+        busy(ms);
+      });
+    await Promise.all([piece("a", 5), piece("a", 1), piece("b", 20), piece("c", 1), piece("a", 1)]);
+    expect(done).toEqual(["a", "b", "c", "a", "a"]);
+    // Another round: who had one long piece before waits for those who had short ones.
+    done.length = 0;
+    await Promise.all([piece("d", 1), piece("b", 1), piece("a", 1), piece("c", 1)]);
+    expect(done).toEqual(["d", "c", "a", "b"]);
   });
 
   it("leaves most of the time to everybody else", async () => {
