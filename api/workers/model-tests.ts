@@ -15,8 +15,10 @@ type TestedModel = Pick<Model, "number" | "id">;
 
 /** Tests of one model at one worker never overlap, and begin at least this long after each other. */
 const GAP_MS = 2_000;
-/** A broken model is tested again after 1, 2, 4 … 60 s, until it answers. */
+/** A broken model is tested again after 1, 2, 4 … 60 s, until it answers. If it breaks again, the pause grows on from where it was. */
 const LONGEST_PAUSE_MS = 60_000;
+/** So long after its last broken result a model starts anew: otherwise one that is broken again and again would be back after a second each time. */
+const FORGOTTEN_MS = 600_000;
 
 type Parts = {
   /** Sends the test prompt to the worker's model; resolves with its text. Rejects with WorkerFailure, or with a timeout. */
@@ -35,9 +37,11 @@ type Entry = {
   next: Promise<TestResult> | null;
   beganAt: number;
   soundAt: number;
-  /** Broken results in a row. */
+  brokenAt: number;
+  /** Broken results that are not forgotten. */
   failures: number;
-  timer: NodeJS.Timeout | undefined;
+  /** Until the next test of a broken model the last result holds. */
+  pause: { timer: NodeJS.Timeout; result: TestResult } | null;
 };
 
 export class ModelTests {
@@ -50,45 +54,54 @@ export class ModelTests {
   }
 
   /**
-   * The result of a test that begins after this call; of the last one if that found the model sound in the last `maxAgeMs`. Calls that wait
-   * share a test. Never rejects.
+   * The result of a test that begins after this call; of the last one if that found the model sound in the last `maxAgeMs`, or broken and its pause
+   * is not over. Calls that wait share a test. Never rejects.
    */
   test(worker: RegisteredWorker, model: TestedModel, maxAgeMs = 0): Promise<TestResult> {
     const entry = this.#entry(`${worker.signer} ${model.number}`);
     if (Date.now() - entry.soundAt < maxAgeMs) return Promise.resolve({ model: "sound" });
+    if (entry.pause !== null) return Promise.resolve(entry.pause.result);
     entry.next ??= this.#afterRunning(entry, worker, model);
     return entry.next;
   }
 
   stop(): void {
     this.#stopped = true;
-    for (const { timer } of this.#entries.values()) clearTimeout(timer);
+    for (const { pause } of this.#entries.values()) clearTimeout(pause?.timer);
   }
 
   async #afterRunning(entry: Entry, worker: RegisteredWorker, model: TestedModel): Promise<TestResult> {
     await entry.running;
     await sleep(Math.max(0, entry.beganAt + GAP_MS - Date.now()));
+    // The test before found it broken.
+    if (entry.pause !== null) {
+      entry.next = null;
+      return entry.pause.result;
+    }
     const run = this.#run(worker, model);
     [entry.running, entry.next, entry.beganAt] = [run, null, Date.now()];
     const result = await run;
-    if (result.model === "sound") [entry.soundAt, entry.failures] = [Date.now(), 0];
-    else if (result.model === "broken" || entry.failures > 0) this.#again(entry, worker.signer, model);
+    if (result.model === "sound") entry.soundAt = Date.now();
+    else if (result.model === "broken" || entry.brokenAt > entry.soundAt) this.#again(entry, worker, model, result);
     this.#parts.tested(worker, model, result);
     return result;
   }
 
   /** A broken model gets no jobs, so nothing but another test can find out that it answers again. */
-  #again(entry: Entry, signer: string, model: TestedModel): void {
-    entry.failures += 1;
-    clearTimeout(entry.timer);
+  #again(entry: Entry, { signer }: RegisteredWorker, model: TestedModel, result: TestResult): void {
+    const now = Date.now();
+    entry.failures = now - entry.brokenAt < FORGOTTEN_MS ? entry.failures + 1 : 1;
+    entry.brokenAt = now;
     if (this.#stopped) return;
-    const pause = Math.min(LONGEST_PAUSE_MS, 500 * 2 ** entry.failures);
-    entry.timer = setTimeout(() => {
+    const pauseMs = Math.min(LONGEST_PAUSE_MS, 500 * 2 ** entry.failures);
+    const timer = setTimeout(() => {
+      entry.pause = null;
       // It may have another address by now, or have left.
       const worker = this.#parts.registered(signer);
       if (worker === undefined) this.#entries.delete(`${signer} ${model.number}`);
       else void this.test(worker, model);
-    }, pause).unref();
+    }, pauseMs).unref();
+    entry.pause = { timer, result };
   }
 
   async #run(worker: RegisteredWorker, model: TestedModel): Promise<TestResult> {
@@ -114,8 +127,9 @@ export class ModelTests {
       next: null,
       beganAt: never,
       soundAt: never,
+      brokenAt: never,
       failures: 0,
-      timer: undefined,
+      pause: null,
     };
     this.#entries.set(key, entry);
     return entry;

@@ -1,5 +1,5 @@
 /** Failed and empty answers: a client can bring them about, so they say nothing of their worker. The gateway tests the worker's model itself. */
-import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type DispatchEvents, WorkerFailure } from "../../../../api/workers/worker-client.ts";
 import { WorkerHealth } from "../../../../api/workers/worker-health.ts";
 import type { WorkerPool } from "../../../../api/workers/worker-pool.ts";
@@ -70,6 +70,7 @@ it("asks a worker that fails more jobs than others last, and asks it still", () 
 it("a failed job takes no worker away, whatever its code", async () => {
   for (const code of [
     "backend_failed",
+    "cut_short",
     "stalled",
     "broken_stream",
     "answer_too_long",
@@ -128,6 +129,46 @@ it.each<[string, () => Promise<string>]>([
   says = async () => "One";
   expect(await awaySeconds()).toBeLessThanOrEqual(16);
   expect(new Set(reported)).toEqual(new Set(["failed_test"]));
+});
+
+describe("a model that is broken again and again", () => {
+  /** It fails a test, and passes those that follow; the seconds that it is away. */
+  async function flips(): Promise<number> {
+    await pass(2_000);
+    says = async () => "";
+    void pool.test(worker, model);
+    await pass(100);
+    says = async () => "One";
+    return awaySeconds();
+  }
+
+  it("is away longer each time, also if it answered in between, and starts anew after ten minutes", async () => {
+    const away: number[] = [];
+    for (let n = 0; n < 8; n++) away.push(await flips());
+    // Two tests begin no sooner than two seconds after each other.
+    expect(away).toEqual([2, 2, 4, 8, 16, 32, 60, 60]);
+    await pass(600_000);
+    expect(await flips()).toBe(2);
+  });
+
+  it("is not back sooner because jobs fail there meanwhile", async () => {
+    for (let n = 0; n < 4; n++) await flips();
+    await pass(2_000);
+    let answer: (text: string) => void = () => {};
+    says = () =>
+      new Promise((resolve) => {
+        answer = resolve;
+      });
+    const results = [pool.test(worker, model)];
+    await pass(0);
+    results.push(pool.test(worker, model));
+    answer("");
+    says = async () => "One";
+    await pass(3_100);
+    results.push(pool.test(worker, model));
+    expect((await Promise.all(results)).map((result) => result.model)).toEqual(["broken", "broken", "broken"]);
+    expect(await awaySeconds()).toBe(13);
+  });
 });
 
 it("tests once after thousands of empty answers, and no more for a minute", async () => {
