@@ -37,11 +37,18 @@ const MORE = 2;
 const RECALLED_MS = 600_000;
 /** One wallet never has more of either at once. */
 const MOST = 10_000;
+/**
+ * So many failures at which the worker is at fault do not count against a wallet at first, one more with each answer, up to the second number. The
+ * worker may be the wallet's own, break off its jobs, and be at fault on purpose.
+ */
+const FIRST_EXCUSES = 8;
+const MOST_EXCUSES = 32;
 
 /** Wallets whose allowance is remembered; that of the wallet without a job for the longest time is forgotten first. */
 const MOST_WALLETS = 10_000;
 
-type Allowed = { starting: number; running: number };
+/** What a wallet may have. `excuses`: failures that will not count against it if the worker is at fault. */
+type Allowed = { starting: number; running: number; excuses: number };
 /** The jobs of a wallet: those before their first token or whose lock is not mined, all that are not over, and the credits of locks on their way. */
 type Jobs = { starting: number; running: number; credits: number };
 
@@ -81,7 +88,7 @@ export class JobAllowance {
       isStarting = false;
       jobs.starting -= 1;
       if (!hasGoneWell) return;
-      this.#change(wallet, ({ starting, running }) => ({ starting: Math.min(starting + MORE, MOST), running }));
+      this.#change(wallet, ({ starting }) => ({ starting: Math.min(starting + MORE, MOST) }));
     };
     const lockEnded = once(() => {
       isLocked = true;
@@ -109,17 +116,23 @@ export class JobAllowance {
 
   /** A job of the wallet was answered. */
   answered(wallet: string): void {
-    this.#change(wallet, ({ starting, running }) => ({ starting, running: Math.min(running + MORE, MOST) }));
+    this.#change(wallet, ({ running, excuses }) => ({
+      running: Math.min(running + MORE, MOST),
+      excuses: Math.min(excuses + 1, MOST_EXCUSES),
+    }));
     this.#pauses.succeeded(wallet);
   }
 
   /**
-   * A job of the wallet ended without a charge after its lock was mined, and no worker is to blame: half as many may run. What had begun before a
-   * rest and fails within it counts no more.
+   * A job of the wallet ended without a charge after its lock was mined: half as many may run, unless the worker is at fault and the wallet has an
+   * excuse left. What had begun before a rest and fails within it counts no more.
    */
-  failed(wallet: string): void {
+  failed(wallet: string, { isWorkersFault }: { isWorkersFault: boolean }): void {
     if (this.restMs(wallet) > 0) return;
-    this.#change(wallet, ({ starting, running }) => ({ starting, running: Math.max(Math.floor(running / 2), 1) }));
+    if (isWorkersFault && this.#of(wallet).excuses > 0) {
+      return this.#change(wallet, ({ excuses }) => ({ excuses: excuses - 1 }));
+    }
+    this.#change(wallet, ({ running }) => ({ running: Math.max(Math.floor(running / 2), 1) }));
     this.#pauses.failed(wallet);
   }
 
@@ -139,7 +152,11 @@ export class JobAllowance {
     for (const { wallet, hasReverted, since, answered } of rows) {
       const starting = (hasReverted ? 1 : FIRST_STARTING) + MORE * since;
       const running = FIRST_RUNNING + MORE * answered;
-      this.#change(wallet, () => ({ starting: Math.min(starting, MOST), running: Math.min(running, MOST) }));
+      this.#change(wallet, () => ({
+        starting: Math.min(starting, MOST),
+        running: Math.min(running, MOST),
+        excuses: Math.min(FIRST_EXCUSES + answered, MOST_EXCUSES),
+      }));
     }
   }
 
@@ -148,18 +165,20 @@ export class JobAllowance {
     const byTheWallet = [...failures.values()].filter(({ name }) => BY_THE_WALLET.has(name));
     const wallets = new Set(byTheWallet.map(({ args }) => String(args[0]).toLowerCase()));
     for (const wallet of wallets) {
-      this.#change(wallet, ({ running }) => ({ starting: 1, running }));
+      this.#change(wallet, () => ({ starting: 1 }));
       this.#pauses.failed(wallet);
     }
     return wallets;
   }
 
   #of(wallet: string): Allowed {
-    return this.#allowed.get(wallet.toLowerCase()) ?? { starting: FIRST_STARTING, running: FIRST_RUNNING };
+    const first = { starting: FIRST_STARTING, running: FIRST_RUNNING, excuses: FIRST_EXCUSES };
+    return this.#allowed.get(wallet.toLowerCase()) ?? first;
   }
 
-  #change(wallet: string, change: (allowed: Allowed) => Allowed): void {
-    setNewest(this.#allowed, wallet.toLowerCase(), change(this.#of(wallet)), MOST_WALLETS);
+  #change(wallet: string, change: (allowed: Allowed) => Partial<Allowed>): void {
+    const allowed = this.#of(wallet);
+    setNewest(this.#allowed, wallet.toLowerCase(), { ...allowed, ...change(allowed) }, MOST_WALLETS);
   }
 }
 

@@ -12,7 +12,7 @@ import { CHAIN_JOB_ID, type Reader } from "./pool.ts";
  *   absence     the worker cannot be reached, or takes no jobs now: it rests 1, 2, 4 … 60 s
  *   failure     a job failed at the worker, perhaps through its own request: the gateway tests the model, and only a failed test
  *               takes it out of use
- *   refusal     the worker says honestly that it has no room for the job, or no part in it: it keeps its place
+ *   refusal     before it takes the job the worker says honestly that it has no room for it, or no part in it: it keeps its place
  *   note        nothing was lost and nothing follows from it, but somebody should know
  */
 type Severity = "misconduct" | "absence" | "failure" | "refusal" | "note";
@@ -36,11 +36,12 @@ export const INCIDENTS = {
   bad_acknowledgement: misconduct("sent an acknowledgement that its key did not sign"),
   malformed: misconduct("broke the protocol"),
   oversized: misconduct("sent more than an answer can be"),
-  cut_short: { severity: "note", title: "ended an answer at its length before max_tokens and before the job's time" },
+  ended_early: { severity: "note", title: "ended a long answer before max_tokens and before the job's time" },
   withheld: absence("proved an answer on chain that it did not deliver"),
   endpoint_refused: absence("registered an endpoint that must not be asked"),
   unreachable: absence("could not be reached"),
   broken_stream: failure("broke off its answer"),
+  cut_short: failure("ended an answer at its length before max_tokens and before the job's time"),
   unfinished: failure("ended its answer without a completion"),
   silent: failure("did not answer an offer in time"),
   stalled: failure("took a job and sent no token"),

@@ -1,7 +1,7 @@
 import { SpanKind } from "@opentelemetry/api";
 import type { Logger } from "pino";
 import type { Hex } from "viem";
-import { type ChatRequest, QUEUED_SHARE, RefusalCode } from "../../protocol/dispatch.ts";
+import { type ChatRequest, JobErrorCode, QUEUED_SHARE, RefusalCode } from "../../protocol/dispatch.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import type { Assignment } from "../../protocol/messages.ts";
 import { inSpan, markFailed, spanEvent } from "../../shared/tracing.ts";
@@ -9,7 +9,7 @@ import type { Model } from "../chain/directory.ts";
 import { acknowledgeOperation, type Outcome } from "../chain/operations.ts";
 import type { Pipeline } from "../chain/pipeline.ts";
 import type { Head } from "../chain/rpc.ts";
-import { incidentCode } from "../db/incidents.ts";
+import { INCIDENTS, incidentCode } from "../db/incidents.ts";
 import type { JobStore } from "../db/jobs.ts";
 import type { OfferEnd } from "../workers/exposure-limit.ts";
 import { type Signing, signAccess, signAssignment } from "../workers/signatures.ts";
@@ -173,8 +173,8 @@ async function follow(
     parts.workers.reportSpeed(worker.signer, input.model.number, tokens, performance.now() - textSince);
     return { ok: true, completed, ...relay.finished() };
   } catch (error) {
-    const times = { afterMs: performance.now() - startedAt, leftMs };
-    const failure = unlessHeld(explain(error, patience.signal, input.signal), times);
+    const seen = { pieces: answer.pieces, afterMs: performance.now() - startedAt, leftMs };
+    const failure = unlessTaken(explain(error, patience.signal, input.signal), seen);
     // A worker's own word may be anything.
     markFailed(incidentCode(failure.code));
     // A job that was late when the worker got it says nothing about the worker.
@@ -230,14 +230,22 @@ function explain(error: unknown, patience: AbortSignal, deadline: AbortSignal): 
 }
 
 /**
- * `busy` is a refusal before anything was taken, and within the time that a job may wait at its worker. Later, other workers could have had the job
- * meanwhile: it has stalled. `leftMs`: how long the offer was good for.
+ * A worker refuses a job before it takes it, and says that it is full within the time that a job may wait there: later, other workers could have had
+ * the job. What it says after that is no refusal: it broke off its answer, or stalled before the first piece. Only a worker that stops may say so,
+ * and rests. `leftMs`: how long the offer was good for.
  */
-function unlessHeld(failure: WorkerFailure, { afterMs, leftMs }: { afterMs: number; leftMs: number }): WorkerFailure {
-  const isInTime = afterMs <= leftMs * QUEUED_SHARE + ON_THE_WAY_MS;
-  if (failure.code !== RefusalCode.Busy || (!failure.offered && isInTime)) return failure;
-  const held = `said that it was full ${Math.round(afterMs)} ms after the offer, or in its answer`;
-  return new WorkerFailure("stalled", held, failure.offered, failure);
+function unlessTaken(
+  failure: WorkerFailure,
+  { pieces, afterMs, leftMs }: { pieces: number; afterMs: number; leftMs: number },
+): WorkerFailure {
+  const { code, offered } = failure;
+  const { severity } = INCIDENTS[incidentCode(code)];
+  if (severity === "failure" || severity === "misconduct" || code === JobErrorCode.Stopping) return failure;
+  const said = `said \`${code}\` ${Math.round(afterMs)} ms after the offer`;
+  if (pieces > 0) return new WorkerFailure("broken_stream", `${said}, in its answer`, offered, failure);
+  const isLate = code === RefusalCode.Busy && afterMs > leftMs * QUEUED_SHARE + ON_THE_WAY_MS;
+  const isHeld = offered ? severity !== "absence" : isLate;
+  return isHeld ? new WorkerFailure("stalled", said, offered, failure) : failure;
 }
 
 /**

@@ -334,17 +334,18 @@ export class RunningJob {
   }
 
   /**
-   * The job ends without a charge, at the operator's expense. That counts against its wallet, whatever the worker said, unless the worker's conduct or
-   * its model is at fault: then that worker is offered nothing for a while. Otherwise a wallet with a worker of its own could have jobs fail without
-   * an end. A job that no worker was offered counts against nobody.
+   * The job ends without a charge, at the operator's expense. That counts against its wallet, whatever the worker said: with a worker of its own a
+   * wallet could have jobs fail without an end. Where the worker's conduct or its model is at fault, the wallet is excused a bounded number of times.
+   * A job that no worker was offered counts against nobody.
    */
   #countAgainstWallet(last: EndedAttempt | null): void {
-    if (last === null || last.isMisconduct) return;
+    if (last === null) return;
     const { allowance, workers } = this.#parts;
     const { model, wallet } = this.input;
+    if (last.isMisconduct) return allowance.failed(wallet, { isWorkersFault: true });
     const test = last.test ?? workers.test(last.worker, model);
     this.#judged = Promise.race([test, sleep(VERDICT_MS).then(() => null)]).then((result) => {
-      if (result?.model !== "broken") allowance.failed(wallet);
+      allowance.failed(wallet, { isWorkersFault: result?.model === "broken" });
     });
   }
 

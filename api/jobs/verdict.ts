@@ -64,8 +64,8 @@ export function judge(context: JudgeParts, seen: Observed, signed: CompletedEven
   if (short === null) return { fault: null, ...count };
   // Up to the flat price a client pays for tokens that it did not get. Above it, an answer that ended early costs what there is of it.
   return count.countedTokens <= FLAT_TOKENS
-    ? { fault: short }
-    : { fault: null, ...count, excess: count.excess ?? short };
+    ? { fault: { code: "cut_short", detail: short } }
+    : { fault: null, ...count, excess: count.excess ?? { code: "ended_early", detail: short } };
 }
 
 type Count = { countedTokens: number; excess: Fault | null };
@@ -137,9 +137,9 @@ function findFault(context: JudgeParts, seen: Observed, signed: CompletedEvent):
 
 /**
  * `length` means that a limit was reached: `max_tokens`, the context window, a token a byte, or the job's time. Model servers count reasoning to
- * the first two, so it counts here by what was received of it.
+ * the first two, so it counts here by what was received of it. Returns what is wrong with the answer where none was reached.
  */
-function cutShort({ times }: Pick<JudgeParts, "times">, seen: Observed, signed: CompletedEvent): Fault | null {
+function cutShort({ times }: Pick<JudgeParts, "times">, seen: Observed, signed: CompletedEvent): string | null {
   const { completion, finish_reason } = signed;
   const { maxTokens, contextWindow, bytes, reasoning, lockedAt, finishedBy } = seen;
   if (finish_reason !== "length" || maxTokens === null || seen.isUnwanted) return null;
@@ -150,8 +150,7 @@ function cutShort({ times }: Pick<JudgeParts, "times">, seen: Observed, signed: 
   // Not by the Completion's date: that is the newest block's, which can be old on a quiet chain.
   const isLate = finishedBy >= lockedAt + times.completion - lengthGrace(times.completion);
   if (isLong || isFull || isLate) return null;
-  const detail = `${completionTokens} of ${maxTokens} tokens, ${finishedBy - lockedAt} s after the lock`;
-  return { code: "cut_short", detail };
+  return `${completionTokens} of ${maxTokens} tokens, ${finishedBy - lockedAt} s after the lock`;
 }
 
 /** Whether the completion is signed by this worker, as the contracts take it. */

@@ -66,6 +66,20 @@ it.each<[string, string[], number, number]>([
   expect(await allowed(await walletWith(jobs))).toEqual({ starting, running });
 });
 
+it.each([
+  ["eight without a job", 0, 8],
+  ["one more for each answer", 5, 13],
+])("are excused where workers are at fault: %s", async (_, count, excuses) => {
+  const wallet = await walletWith(answers(count));
+  const allowance = new JobAllowance();
+  await allowance.recall(pool);
+  // Two failures are free.
+  for (let n = 0; n < excuses + 2; n++) allowance.failed(wallet, { isWorkersFault: true });
+  expect(allowance.restMs(wallet)).toBe(0);
+  allowance.failed(wallet, { isWorkersFault: true });
+  expect(allowance.restMs(wallet)).toBeGreaterThan(0);
+});
+
 it("do not count jobs that began longer ago", async () => {
   expect(await allowed(await walletWith(answers(50), 601_000))).toEqual({ starting: 8, running: 32 });
 });

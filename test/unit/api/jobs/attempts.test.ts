@@ -158,7 +158,7 @@ it.each([
   ["at once is full", 0, false, "busy"],
   ["when a job has waited there as long as it may is full", 6_000, false, "busy"],
   ["later has held the job, which has stalled", 6_001, false, "stalled"],
-  ["in its answer has stalled", 0, true, "stalled"],
+  ["after it took the job has stalled", 0, true, "stalled"],
 ])("a worker that says `busy` %s", async (_what, ms, offered, reported) => {
   vi.useFakeTimers({ toFake: ["setTimeout", "performance", "Date"], now: 1_800_000_000_000 });
   try {
@@ -173,6 +173,36 @@ it.each([
   } finally {
     vi.useRealTimers();
   }
+});
+
+describe("a worker that refuses a job which it has taken", () => {
+  /** What is reported of it. `pieces`: so many of the answer came before it said so. */
+  async function reportedOf(code: string, pieces: number): Promise<string[]> {
+    const { context, reports } = gateway();
+    const dispatch: Dispatching = async (_endpoint, _body, on) => {
+      on.acknowledged("0x");
+      for (let n = 0; n < pieces; n++) on.delta("text");
+      throw new WorkerFailure(code, "no", true);
+    };
+    await attempt({ ...context, client: clientOf(dispatch) }).result;
+    return reports;
+  }
+
+  it.each(["superseded", "not_running", "draining", "busy", "unknown_model", "ended_early"])(
+    "has stalled before the first piece of the answer, and broken it off after that: %s",
+    async (code) => {
+      expect([await reportedOf(code, 0), await reportedOf(code, 1)]).toEqual([["stalled"], ["broken_stream"]]);
+    },
+  );
+
+  it.each(["not_locked", "already_taken", "chain_unavailable", "unreachable"])(
+    "has broken its answer off, and takes jobs: %s",
+    async (code) => expect(await reportedOf(code, 1)).toEqual(["broken_stream"]),
+  );
+
+  it.each(["stopping", "backend_failed", "malformed"])("is taken at its word: %s", async (code) => {
+    expect([await reportedOf(code, 0), await reportedOf(code, 1)]).toEqual([[code], [code]]);
+  });
 });
 
 it("a worker whose acknowledgement is not its own is named, and its answer counts", async () => {
@@ -273,8 +303,8 @@ it("a job is offered 255 times at most: there is no number for another attempt",
 describe("a request that fails at the model", () => {
   type Outcome = "sound" | "broken" | "slow";
   /**
-   * Runs it at a gateway whose own tests of the models end so, one after the other; what was tested, and how often its wallet failed. `hosts`: one
-   * worker can take the job of so many that host the model.
+   * Runs it at a gateway whose own tests of the models end so, one after the other; what was tested, and how often its wallet failed without a
+   * worker at fault. `hosts`: one worker can take the job of so many that host the model.
    */
   function run(failure: WorkerFailure, outcomes: readonly Outcome[] = ["sound"], hosts?: number) {
     const { context, asked, reports } = gateway(failure, hosts === undefined ? Number.POSITIVE_INFINITY : 1);
@@ -285,7 +315,10 @@ describe("a request that fails at the model", () => {
       if (outcome === "slow") await new Promise(() => {});
       return outcome === "sound" ? { model: "sound" } : { model: "broken", why: "no answer" };
     };
-    const allowance = { failed: (wallet: string) => void turns.push(wallet), answered: () => {} };
+    const failed: JobParts["allowance"]["failed"] = (wallet, { isWorkersFault }) => {
+      if (!isWorkersFault) turns.push(wallet);
+    };
+    const allowance = { failed, answered: () => {} };
     const { completed } = runJob({ ...context, allowance, workers: { ...workers, test } });
     return { completed, asked, reports, tested, turns };
   }
@@ -385,17 +418,17 @@ describe("a request that fails at the model", () => {
 });
 
 describe("a job that ends without a charge after its first token", () => {
-  /** What its wallet is told, where the gateway's own test of the model ends so. `breaks`: what the worker does after the token. */
-  async function turnsOf(isSound: boolean, breaks: (signal: AbortSignal) => ReturnType<Dispatching>) {
+  /** Its client's error, and whether the worker is at fault, where the gateway's test of the model ends so. `breaks`: what it does after the token. */
+  async function endOf(isSound: boolean, breaks: (signal: AbortSignal) => ReturnType<Dispatching>) {
     const { context } = gateway();
-    const turns: string[] = [];
+    const failed: { isWorkersFault: boolean }[] = [];
     const [begun, jobEnded] = [vi.fn(), vi.fn()];
     const test: JobParts["workers"]["test"] = async () =>
       isSound ? { model: "sound" } : { model: "broken", why: "no answer" };
     const { completed } = runJob(
       {
         ...context,
-        allowance: { failed: (wallet: string) => void turns.push(wallet), answered: () => {} },
+        allowance: { failed: (_wallet, why) => void failed.push(why), answered: () => {} },
         workers: { ...context.workers, hosts: () => [registered(), registered()], test },
         client: clientOf((_endpoint, _body, events, signal) => {
           events.acknowledged("0x");
@@ -407,7 +440,7 @@ describe("a job that ends without a charge after its first token", () => {
     );
     const error = await completed.catch((failure) => failure);
     await vi.waitFor(() => expect(jobEnded).toHaveBeenCalled());
-    return { error, turns: turns.length, begun: begun.mock.calls.length };
+    return { error, failed, begun: begun.mock.calls.length };
   }
   const saying = (code: string) => async () => {
     throw new WorkerFailure(code, "it broke", true);
@@ -416,30 +449,27 @@ describe("a job that ends without a charge after its first token", () => {
   it.each(["broken_stream", "superseded", "stopping", "draining", "not_running", "busy", "some_new_code"])(
     "counts against its wallet, whose own worker could break off without an end, whatever it says: %s",
     async (code) => {
-      const { error, ...told } = await turnsOf(true, saying(code));
+      const { error, ...told } = await endOf(true, saying(code));
       expect(error).toMatchObject({ code: "service_unavailable", status: 503 });
-      expect(told).toEqual({ turns: 1, begun: 1 });
+      expect(told).toEqual({ failed: [{ isWorkersFault: false }], begun: 1 });
     },
   );
 
   it.each([
     ["the model fails the gateway's own test", false, "broken_stream"],
     ["the worker broke the protocol, and rests", true, "malformed"],
-  ])("counts against no wallet where %s", async (_, isSound, code) => {
-    expect(await turnsOf(isSound, saying(code))).toMatchObject({ turns: 0, begun: 1 });
+  ])("is the worker's fault where %s", async (_, isSound, code) => {
+    expect(await endOf(isSound, saying(code))).toMatchObject({ failed: [{ isWorkersFault: true }], begun: 1 });
   });
 
-  it.each([
-    [true, 1],
-    [false, 0],
-  ])("counts likewise where it ends by the job's time, and the model's test is passed: %s", async (isSound, turns) => {
+  it.each([true, false])("counts likewise by the job's time, where the model's test is passed: %s", async (isSound) => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     try {
       const never = (signal: AbortSignal) =>
         new Promise<never>((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
-      const ended = turnsOf(isSound, never);
+      const ended = endOf(isSound, never);
       await vi.advanceTimersByTimeAsync((TIMES.completion + 30) * 1_000);
-      expect(await ended).toMatchObject({ error: { code: "job_timeout" }, turns });
+      expect(await ended).toMatchObject({ error: { code: "job_timeout" }, failed: [{ isWorkersFault: !isSound }] });
     } finally {
       vi.useRealTimers();
     }

@@ -18,10 +18,10 @@ const signed = (text = TEXT, more: object = {}, id = jobId) =>
 let sent: Operation["kind"][];
 let reported: string[];
 let stored: { countedTokens?: number; creditsCharged?: number };
-/** Jobs that counted against their wallet. */
-let counted: number;
+/** Whether the worker was at fault for the job that failed. */
+let faults: boolean[];
 beforeEach(() => {
-  [sent, reported, stored, counted] = [[], [], {}, 0];
+  [sent, reported, stored, faults] = [[], [], {}, []];
 });
 
 /** Runs a job whose worker streams the text, and completes it so. */
@@ -45,9 +45,7 @@ function run(text: string, completed: () => Promise<CompletedEvent>) {
     },
     allowance: {
       answered: () => {},
-      failed: () => {
-        counted += 1;
-      },
+      failed: (_wallet, { isWorkersFault }) => void faults.push(isWorkersFault),
     },
     client: { dispatch },
     ...rowsInMemory(async (step, change) => void (step === "answered" && Object.assign(stored, change))),
@@ -78,7 +76,7 @@ describe("a completion is refused, and its job failed, when it", () => {
     await expect(run(TEXT, completed)).rejects.toMatchObject({ code: "service_unavailable" });
     expect([reported, sent, stored]).toEqual([[code], ["lock", "fail"], {}]);
     // A worker that broke the rules rests for it. One that cut an answer short does not, and can be its client's own.
-    await vi.waitFor(() => expect(counted).toBe(code === "cut_short" ? 1 : 0));
+    await vi.waitFor(() => expect(faults).toEqual([code !== "cut_short"]));
   });
 });
 

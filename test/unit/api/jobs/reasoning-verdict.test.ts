@@ -71,7 +71,7 @@ describe("An answer that ends with length: reasoning counts towards max_tokens",
     [
       "above them costs what there is of it, and is noted",
       501,
-      { fault: null, countedTokens: 501, excess: { code: "cut_short" } },
+      { fault: null, countedTokens: 501, excess: { code: "ended_early" } },
     ],
   ])("an answer that ends early %s", async (_what, completionTokens, expected) => {
     const limits = { maxTokens: 4_850 };

@@ -47,6 +47,8 @@ function answer(): void {
   balances.allowance.answered(wallet);
   job.ended();
 }
+/** A job ended without a charge. */
+const fail = (isWorkersFault = false): void => balances.allowance.failed(wallet, { isWorkersFault });
 const locked = (block = 17, more: { dailyLimit?: number; spentToday?: number } = {}) =>
   balances.observe(batch(block, 1, "JobLocked", jobId, { free: 600, escrowed: 130, ...more }));
 /** A lock of the wallet reverts in this block. */
@@ -172,9 +174,9 @@ describe("jobs of one wallet at a time", () => {
     };
     const most = [run()];
     for (let n = 0; n < 7; n++) {
-      balances.allowance.failed(wallet);
+      fail();
       // What fails within the rest was begun before it.
-      if (balances.restMs(wallet) > 0) balances.allowance.failed(wallet);
+      if (balances.restMs(wallet) > 0) fail();
       vi.advanceTimersByTime(balances.restMs(wallet));
       most.push(run());
     }
@@ -262,8 +264,33 @@ describe("a wallet whose locks revert again and again, or whose jobs fail", () =
 
   it("rests a second at most because many that were on their way together ended so", async () => {
     for (let n = 0; n < 32; n++) refused("Ledger_InsufficientCredits", 17 + n);
-    for (let n = 0; n < 32; n++) balances.allowance.failed(wallet);
+    for (let n = 0; n < 32; n++) fail();
     expect(balances.restMs(wallet)).toBe(1_000);
+  });
+
+  it.each([
+    ["eight times at first", 0, 8],
+    ["once more for each answer", 5, 13],
+    ["32 times at most", 40, 32],
+  ])("is excused where the worker is at fault, %s", (_, answers, excuses) => {
+    for (let n = 0; n < answers; n++) answer();
+    for (let n = 0; n < excuses + 2; n++) fail(true);
+    expect(balances.restMs(wallet)).toBe(0);
+    fail(true);
+    expect(balances.restMs(wallet)).toBe(1_000);
+  });
+
+  it("has as many excuses after failures that were not the worker's", () => {
+    for (let n = 0; n < 2; n++) fail();
+    for (let n = 0; n < 8; n++) fail(true);
+    expect(balances.restMs(wallet)).toBe(0);
+    fail(true);
+    expect(balances.restMs(wallet)).toBe(1_000);
+    // What fails within a rest uses up no excuse either.
+    for (let n = 0; n < 9; n++) fail(true);
+    answer();
+    fail(true);
+    expect(balances.restMs(wallet)).toBe(0);
   });
 
   it("rests no longer once it has an answer, and half as long the next time", async () => {
