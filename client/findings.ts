@@ -49,7 +49,7 @@ export type FindingId =
 
 /**
  * `wrong`: something that was said or done does not hold. `unchecked`: it could not be looked at. `done`: what the client did about it.
- * `says` is a line for a person.
+ * `says` is a line for a person, without control characters, of at most 1,000 characters.
  */
 export type Finding = { kind: "wrong" | "unchecked" | "done"; id: FindingId; jobId: string | null; says: string };
 

@@ -7,6 +7,7 @@ import type { Completion } from "../protocol/messages.ts";
 import { AnswerHash } from "../shared/answer-hash.ts";
 import { BodyTooLarge, readBounded } from "../shared/bounded-body.ts";
 import { lineJson } from "../shared/line-json.ts";
+import { oneLine } from "../shared/one-line.ts";
 
 /** The worker's signed statement, as the service passes it on. */
 export type Statement = { worker_address: Address; completion: Completion; signature: Hex };
@@ -48,7 +49,7 @@ const isObject = (value: unknown): value is Json =>
 function demandOnly(value: Json, where: string, ...fields: string[]): void {
   for (const field in value) {
     if (!fields.includes(field))
-      throw new ReplyFormError(`${where} has '${field.slice(0, 40)}', which is in no answer`);
+      throw new ReplyFormError(`${where} has '${oneLine(field, 40)}', which is in no answer`);
   }
 }
 

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Address, getAddress, type Hex, isAddress, type LocalAccount } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { toApiJobId } from "../protocol/job-id.ts";
+import { oneLine } from "../shared/one-line.ts";
 import { signingAccount } from "../shared/secp256k1.ts";
 import { ChainView, type Deployment } from "./chain.ts";
 import { jobOf, type Received } from "./check.ts";
@@ -51,6 +52,8 @@ const MOST_REMEMBERED = 1_000;
 const ROUND = 250;
 /** How long a connection may stay open after the last event of its reply, milliseconds. */
 const MOST_REST = 5_000;
+/** Longest text of a finding, characters. */
+const MOST_SAID = 1_000;
 /** The part of a dispute's window after which the chain is asked whether the answer is paid for: a quarter, in milliseconds a second. */
 const LOOK = 250;
 /** How often, in that time, the client looks whether the program waits for a paid answer; and how often it may wait. */
@@ -113,7 +116,9 @@ class VerifiedClient {
         ? null
         : { account: signingAccount(authorizationKey), wallet: this.#wallet as Address, maxCredits };
     this.#send = options.fetch ?? ((input, init) => globalThis.fetch(input, init));
-    const onFinding = options.onFinding ?? ((finding: Finding) => console.error(findingLine(finding)));
+    const tell = options.onFinding ?? ((finding: Finding) => console.error(findingLine(finding)));
+    // Findings quote what the service sent.
+    const onFinding = (finding: Finding) => tell({ ...finding, says: oneLine(finding.says, MOST_SAID) });
     const onJob = options.onJob ?? (() => {});
     this.#context = { chain: new ChainView(rpcUrl, escrow), signer, keyOf, onFinding, onJob };
   }

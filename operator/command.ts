@@ -80,7 +80,7 @@ Environment:
   OPERATOR_PRIVATE_KEY             signs: the guardian's, an arbiter's, an SVC holder's, an operator's admin's, a gateway's or a worker owner's
                                    key, as the command needs
   DATA_DIR                         a local stack's folder (default .data), or instead of it:
-  DEPLOYMENT_FILE, RPC_URL, DATABASE_URL   as the gateway has them
+  DEPLOYMENT_FILE, RPC_URL, DATABASE_URL, ALLOW_ENDPOINT_NETWORKS   as the gateway has them
 
 Exit status: 0 done (or shown), 1 it failed, 2 it could not be understood or would revert.`;
 

@@ -1,6 +1,7 @@
 /** The operator's earnings by a job, and the cost of its settlement. */
 import { formatGwei } from "viem";
 import { tierName } from "../protocol/tiers.ts";
+import { oneLine } from "../shared/one-line.ts";
 import { type Group, share, whole } from "./command.ts";
 import { readModels } from "./governance.ts";
 import type { Operator } from "./operator.ts";
@@ -97,7 +98,7 @@ function asText(all: Awaited<ReturnType<typeof read>>): string {
   const head = `gas price ${all.gas_price_gwei} gwei, ${all.ether_price} stablecoins a unit of currency, operators earn ${all.operator_share * 100} % of a charge`;
   const rows = all.models.map(
     ({ id, tier, credits: price, operator_credits: earned, pays_up_to_gwei: gwei, pays }) =>
-      `${id.padEnd(30)} ${tier.padEnd(9)}${String(price).padStart(7)}${earned.toFixed(1).padStart(8)}${columns((jobs) => `${Number(gwei[jobs]).toPrecision(3)}${pays.includes(jobs as keyof typeof JOB_GAS) ? " " : "!"}`)}`,
+      `${oneLine(id).padEnd(30)} ${tier.padEnd(9)}${String(price).padStart(7)}${earned.toFixed(1).padStart(8)}${columns((jobs) => `${Number(gwei[jobs]).toPrecision(3)}${pays.includes(jobs as keyof typeof JOB_GAS) ? " " : "!"}`)}`,
   );
   return [
     head,

@@ -7,6 +7,7 @@ import { sharePercent } from "../protocol/pricing.ts";
 import { PROPOSAL_STATES } from "../protocol/proposal-states.ts";
 import { TIERS, tierName } from "../protocol/tiers.ts";
 import { readEvents } from "../scripts/deploy/contracts.ts";
+import { oneLine } from "../shared/one-line.ts";
 import { address, type Group, jobId, list, share, time, units, whole } from "./command.ts";
 import { type Call, call, iso, type Operator, OperatorError, type Output } from "./operator.ts";
 
@@ -83,7 +84,9 @@ async function readModel(operator: Operator, id: string) {
   const models = await readModels(operator);
   const found = models.find(({ listing }) => listing.id === id);
   if (found !== undefined) return found;
-  throw new OperatorError(`the catalog has no ${id}; it has ${models.map(({ listing }) => listing.id).join(", ")}`);
+  throw new OperatorError(
+    `the catalog has no ${id}; it has ${models.map(({ listing }) => oneLine(listing.id)).join(", ")}`,
+  );
 }
 
 async function listModels(operator: Operator): Promise<Output> {
@@ -108,7 +111,7 @@ async function listModels(operator: Operator): Promise<Output> {
     const { next_prices: next, retires_at: end } = one;
     const announced = next ? ` → ${next.credits_per_request}/${next.credits_per_1k_tokens} from ${next.from}` : "";
     const prices = `${one.credits_per_request}/${one.credits_per_1k_tokens}${announced}`;
-    return `${one.number}  ${one.id.padEnd(32)} ${one.tier.padEnd(9)} ${prices}${end ? ` ends ${end}` : ""}`;
+    return `${one.number}  ${oneLine(one.id).padEnd(32)} ${one.tier.padEnd(9)} ${prices}${end ? ` ends ${end}` : ""}`;
   });
   return { text: text.join("\n"), json };
 }
@@ -125,7 +128,7 @@ export const proposals: Group = (program, { show, send }) => {
         const made = await readProposals(operator);
         const json = await Promise.all(made.map((proposal) => describeProposal(operator, proposal)));
         const text = json.map(
-          (row) => `${row.state.padEnd(10)} ${row.id}  ${row.description}${row.next ? ` (${row.next})` : ""}`,
+          (row) => `${row.state.padEnd(10)} ${row.id}  ${oneLine(row.description)}${row.next ? ` (${row.next})` : ""}`,
         );
         return { text: text.join("\n") || "no proposals", json };
       }),
@@ -166,7 +169,7 @@ async function vote(operator: Operator, proposalId: string, support: (typeof SUP
   if (isTaken && (await governor.read.getVotes([address, snapshot])) === 0n) {
     throw new OperatorError(`${address} has no votes in this proposal: delegate before a proposal is made`);
   }
-  return call(governor, "castVote", [id, SUPPORT.indexOf(support)], `Vote ${support}: ${description}`);
+  return call(governor, "castVote", [id, SUPPORT.indexOf(support)], `Vote ${support}: ${oneLine(description)}`);
 }
 
 async function readProposals({ client, governor, deployment }: Operator) {
@@ -209,7 +212,7 @@ async function carryOut(operator: Operator, id: string, functionName: "queue" | 
     operator.governor,
     functionName,
     args,
-    `${functionName === "queue" ? "Queue" : "Execute"}: ${description}`,
+    `${functionName === "queue" ? "Queue" : "Execute"}: ${oneLine(description)}`,
   );
 }
 

@@ -3,6 +3,7 @@
  * Commands and environment: --help.
  */
 import { CommanderError } from "@commander-js/extra-typings";
+import { escapeControls } from "../shared/one-line.ts";
 import { redactOutput, redactor, secretsOfDatabaseUrl, secretsOfUrl } from "../shared/redact.ts";
 import { StackFileError } from "../shared/stack-file.ts";
 import { VerifyError } from "../verify/chain.ts";
@@ -45,14 +46,14 @@ if (import.meta.main) {
   const secrets = [...secretsOfUrl(RPC_URL, "RPC_URL"), ...secretsOfDatabaseUrl(DATABASE_URL, "DATABASE_URL")];
   redactOutput(redactor(secrets), [process.stderr]);
   try {
-    console.log(await runOperator(process.argv.slice(2), process.env));
+    console.log(escapeControls(await runOperator(process.argv.slice(2), process.env)));
   } catch (error) {
     if (error instanceof CommanderError) {
       // Commander has printed the error, or the help, for which its status is 0.
       process.exitCode = error.exitCode === 0 ? 0 : 2;
     } else {
       const known = [OperatorError, VerifyError, ConfigError, StackFileError].some((type) => error instanceof type);
-      console.error(known ? `operator: ${(error as Error).message}` : error);
+      console.error(known ? escapeControls(`operator: ${(error as Error).message}`) : error);
       process.exitCode = known ? 2 : 1;
     }
   }

@@ -14,7 +14,8 @@ import {
   toBytes,
 } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
-import { parseDeployment } from "../protocol/deployment.ts";
+import { parseNetworks } from "../api/outbound/address.ts";
+import { DEV_CHAIN_ID, parseDeployment } from "../protocol/deployment.ts";
 import * as abis from "../protocol/generated/abi.ts";
 import { receiptOf } from "../protocol/receipt.ts";
 import { protocolAt } from "../scripts/deploy/contracts.ts";
@@ -72,8 +73,14 @@ export function openOperator(env: NodeJS.ProcessEnv, sends: boolean) {
   const { rpcUrl, databaseUrl, deployment } = readPlace(env);
   const transport = nodeTransport(rpcUrl);
   const client = createPublicClient({ transport, pollingInterval: 100 });
+  const { ALLOW_ENDPOINT_NETWORKS: networks } = env;
   return {
     deployment,
+    /** Workers' endpoints that may be asked. */
+    endpoints: {
+      allowLocal: deployment.chainId === DEV_CHAIN_ID,
+      allowNetworks: networks ? parseNetworks(networks) : [],
+    },
     rpcUrl,
     client,
     sends,

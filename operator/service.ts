@@ -4,8 +4,11 @@ import { pino } from "pino";
 import { privateKeyToAccount } from "viem/accounts";
 import { Keys } from "../api/account/keys.ts";
 import { GATEWAY_SCHEMA, openDatabase } from "../api/db/pool.ts";
+import { EndpointRefused } from "../api/outbound/endpoint.ts";
+import { WorkerClient } from "../api/workers/worker-client.ts";
 import { toUnits, usdgText } from "../protocol/money.ts";
 import { readSigners } from "../scripts/deploy/contracts.ts";
+import { oneLine } from "../shared/one-line.ts";
 import { address, consent, type Group, list, whole } from "./command.ts";
 import { signConsent } from "./consent.ts";
 import { call, iso, type Operator, OperatorError, type Output, submit } from "./operator.ts";
@@ -371,39 +374,51 @@ async function registerWorkers(operator: Operator, file: string): Promise<Output
   return { text: `${text}\n${transactions} transactions sent and mined.`, json: { ...json, transactions } };
 }
 
-/** Every worker ever registered: stake, state on chain, and whether its endpoint answers from here. */
-async function listWorkers({ registry }: Operator): Promise<Output> {
-  const count = await registry.read.workerCount();
-  const json = await Promise.all(
-    Array.from({ length: count }, async (_, i) => {
-      const worker = await registry.read.workerAt([i + 1]);
-      return {
-        id: i + 1,
-        address: worker.signer,
-        owner: worker.owner,
-        payout: worker.payout,
-        stake_svc: Number(worker.stake) / 1e6,
-        state: worker.unbondsAt !== 0 ? "unbonding" : worker.active ? "active" : "below minimum stake",
-        endpoint: worker.endpoint,
-        health: await healthOf(worker.endpoint),
-        models: worker.models,
-      };
-    }),
-  );
+const READS_AT_ONCE = 20;
+
+/** Every worker ever registered: stake, state on chain, and of those that may take jobs whether their endpoint answers from here. */
+async function listWorkers(operator: Operator): Promise<Output> {
+  const count = await operator.registry.read.workerCount();
+  const endpoints = new WorkerClient(operator.endpoints);
+  const json: Awaited<ReturnType<typeof describeWorker>>[] = [];
+  // Anybody can register any number of workers.
+  while (json.length < count) {
+    const ids = Array.from({ length: Math.min(READS_AT_ONCE, count - json.length) }, (_, i) => json.length + i + 1);
+    json.push(...(await Promise.all(ids.map((id) => describeWorker(operator, endpoints, id)))));
+  }
+  await endpoints.close();
   const text = json.map(
     (one) =>
-      `${one.id}  ${one.address}  ${one.state.padEnd(9)}  ${one.stake_svc} SVC  ${one.health.padEnd(11)}  ${one.endpoint}  models ${one.models.join(",")}`,
+      `${one.id}  ${one.address}  ${one.state.padEnd(9)}  ${one.stake_svc ?? "?"} SVC  ${(one.health ?? "not asked").padEnd(11)}  ${oneLine(one.endpoint ?? "?")}  models ${oneLine(one.models?.join(",") ?? "?")}`,
   );
   return { text: text.join("\n") || "no workers", json };
 }
 
-async function healthOf(endpoint: string): Promise<string> {
+/** A row of the list. One that registered very many models cannot be read: its view needs more gas than nodes allow. */
+async function describeWorker({ registry }: Operator, endpoints: WorkerClient, id: number) {
+  const address = await registry.read.signerOf([id]);
+  const worker = await registry.read.workerAt([id]).catch(() => null);
+  const state = worker === null ? "unreadable" : worker.unbondsAt !== 0 ? "unbonding" : "below minimum stake";
+  return {
+    id,
+    address,
+    owner: worker?.owner ?? null,
+    payout: worker?.payout ?? null,
+    stake_svc: worker && Number(worker.stake) / 1e6,
+    state: worker?.active ? "active" : state,
+    endpoint: worker?.endpoint ?? null,
+    /** Null: it was not asked. */
+    health: worker?.active ? await healthOf(endpoints, worker.endpoint) : null,
+    models: worker?.models ?? null,
+  };
+}
+
+async function healthOf(endpoints: WorkerClient, endpoint: string): Promise<string> {
   try {
-    const signal = AbortSignal.timeout(2_000);
-    const response = await fetch(`${endpoint.replace(/\/+$/, "")}/healthz`, { signal, redirect: "error" });
-    return response.ok ? "healthy" : `HTTP ${response.status}`;
-  } catch {
-    // Refused, timed out or no such host: what the list is to show.
-    return "unreachable";
+    const { status } = await endpoints.probe(endpoint, 2_000);
+    return status === "ok" ? "healthy" : `says ${oneLine(status, 20)}`;
+  } catch (error) {
+    // Refused, timed out, no such host, or no health report: what the list is to show.
+    return error instanceof EndpointRefused ? "not public" : "unreachable";
   }
 }

@@ -17,6 +17,7 @@ import type { AccountWord } from "../protocol/words.ts";
 import { readerOf } from "../shared/contract-reader.ts";
 import { nodeTransport } from "../shared/node-transport.ts";
 import { nodeHost } from "../shared/node-url.ts";
+import { oneLine } from "../shared/one-line.ts";
 import type { AuditTransaction } from "./calls.ts";
 import type { AuditAddresses, ChainLog } from "./events.ts";
 import type { Ledger } from "./evidence.ts";
@@ -29,7 +30,7 @@ export class VerifyError extends Error {
 /** The first line of what went wrong, without viem's long tail of request bodies. */
 export function firstLine(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
-  return (text.split("\n")[0] ?? text).slice(0, 300);
+  return oneLine(text.split("\n")[0] ?? text, 300);
 }
 
 /** The filter of `eth_getLogs`: for each topic position one value, any of several, or null for everything. */

@@ -1,11 +1,12 @@
 /** The findings of an audit. */
+import { oneLine } from "../shared/one-line.ts";
 
 /** One statement about a job or a range, and whether it holds. */
 export type Check = {
   /** Stable name for machines, e.g. `settlement.charge`. */
   id: string;
   holds: boolean;
-  /** The finding, in plain words. */
+  /** The finding, in plain words, on one line without control characters. */
   says: string;
 };
 
@@ -20,7 +21,7 @@ export class Checks {
 
   /** Notes a check; `good` and `bad` say in words what was found. */
   add(id: string, holds: boolean, good: string, bad: string): boolean {
-    this.list.push({ id, holds, says: holds ? good : bad });
+    this.list.push({ id, holds, says: oneLine(holds ? good : bad, Number.POSITIVE_INFINITY) });
     return holds;
   }
 
@@ -56,7 +57,7 @@ export function wrongFields(name: string, stated: object, expected: object): str
   return Object.entries(expected).flatMap(([field, value]) =>
     shown(values[field]) === shown(value)
       ? []
-      : [`${name}.${field} is ${shown(values[field])}, it should be ${shown(value)}`],
+      : [`${name}.${field} is ${oneLine(shown(values[field]))}, it should be ${oneLine(shown(value))}`],
   );
 }
 

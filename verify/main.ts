@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 /** The command `verify`: in the repository `npm run verify-job`. */
+import { escapeControls } from "../shared/one-line.ts";
 import { redactOutput, redactor, secretsOfUrl } from "../shared/redact.ts";
 import { StackFileError } from "../shared/stack-file.ts";
 import { VerifyError } from "./chain.ts";
@@ -22,11 +23,11 @@ try {
       console.error(line);
     };
     const { holds, json, text } = await verify({ ...options, tell });
-    console.log(options.json ? JSON.stringify(json, null, 2) : text);
+    console.log(options.json ? escapeControls(JSON.stringify(json, null, 2)) : escapeControls(text));
     process.exitCode = holds ? 0 : 1;
   }
 } catch (error) {
   const isKnown = error instanceof VerifyError || error instanceof StackFileError;
-  console.error(isKnown ? `cmi-verify: ${error.message}` : error);
+  console.error(isKnown ? escapeControls(`cmi-verify: ${error.message}`) : error);
   process.exitCode = 2;
 }

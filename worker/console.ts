@@ -2,6 +2,7 @@
 import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
 import { type Logger, pino } from "pino";
+import { escapeControls, oneLine } from "../shared/one-line.ts";
 import type { Redact } from "../shared/redact.ts";
 
 export type { Logger };
@@ -27,7 +28,8 @@ export function createLogger(level: string, redact: Redact = (text) => text): Lo
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
       serializers: { err: describeError },
-      hooks: { streamWrite: redact },
+      // JSON leaves some control characters as they are.
+      hooks: { streamWrite: (line) => escapeControls(redact(line)) },
     },
     process.stdout,
   );
@@ -43,7 +45,7 @@ function describeError(error: unknown): Record<string, unknown> {
   return { name: error.name, message: firstLine(short), ...code, ...cause };
 }
 
-const firstLine = (text: string): string => (text.split("\n")[0] ?? "").slice(0, 300);
+const firstLine = (text: string): string => oneLine(text.split("\n")[0] ?? "", 300);
 
 /**
  * Talks with the operator on stderr, so that stdout holds only the log or the JSON that was asked for.
@@ -58,7 +60,7 @@ export class Terminal {
   }
 
   say(text: string): void {
-    process.stderr.write(this.#redact(`${text}\n`));
+    process.stderr.write(escapeControls(this.#redact(`${text}\n`)));
   }
 
   /** A line of text. `instead` names the setting that answers the question. */
@@ -85,7 +87,7 @@ export class Terminal {
     const output = hidden ? nowhere : process.stderr;
     const lines = createInterface({ input: process.stdin, output, terminal: true });
     // Asked only now, when the terminal no longer echoes: a quick answer must not show the passphrase.
-    process.stderr.write(this.#redact(`${question} `));
+    process.stderr.write(escapeControls(this.#redact(`${question} `)));
     try {
       return await new Promise<string>((resolve, reject) => {
         lines.once("line", resolve);

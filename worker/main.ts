@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 /** The worker: `cmi-worker --backend URL --models id,id`, in the repository `npm run worker --`. `--help` names every command and setting. */
+import { escapeControls } from "../shared/one-line.ts";
 import type { Redact } from "../shared/redact.ts";
 import { claimDataDir, drain, formatStatus, readStatus, unbond, withdraw } from "./cli/commands.ts";
 import { withModelServer } from "./cli/local.ts";
@@ -23,7 +24,7 @@ async function main(): Promise<void> {
   redact = hiding(config);
   if (command === "status") {
     const status = await readStatus(config);
-    process.stdout.write(`${flags.json ? JSON.stringify(status, null, 2) : formatStatus(status)}\n`);
+    process.stdout.write(`${escapeControls(flags.json ? JSON.stringify(status, null, 2) : formatStatus(status))}\n`);
   } else if (command === "drain") await drain(config, terminal);
   else if (command === "unbond") await unbond(config, flags, terminal);
   else await withdraw(config, flags, terminal);
@@ -45,6 +46,6 @@ try {
     error instanceof Error && error.cause instanceof Error && !(error instanceof ConfigError)
       ? ` (${error.cause.message.split("\n")[0]})`
       : "";
-  console.error(redact(`worker: ${error instanceof Error ? error.message : error}${cause}`));
+  console.error(escapeControls(redact(`worker: ${error instanceof Error ? error.message : error}${cause}`)));
   process.exit(1);
 }

@@ -78,15 +78,6 @@ export function incidentCode(code: string): IncidentCode {
   return Object.hasOwn(INCIDENTS, code) ? (code as IncidentCode) : "other";
 }
 
-/** A worker's own words, fit for a log and a table: one line, at most 200 characters. */
-export function oneLine(text: string): string {
-  return text
-    .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ")
-    .trim()
-    .slice(0, 200)
-    .toWellFormed();
-}
-
 /** Incidents of one kind within one hour. Times are of the first and the latest; `jobId` and `detail` are the latest's. */
 export type WorkerIncident = {
   worker: string;

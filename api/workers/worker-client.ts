@@ -21,8 +21,8 @@ import {
 } from "../../protocol/dispatch.ts";
 import { BodyTooLarge, readBounded } from "../../shared/bounded-body.ts";
 import { KeptConnections } from "../../shared/kept-connections.ts";
+import { oneLine } from "../../shared/one-line.ts";
 import { traceHeaders } from "../../shared/tracing.ts";
-import { oneLine } from "../db/incidents.ts";
 import type { EndpointPolicy } from "../outbound/address.ts";
 import { discard, EndpointRefused, guardedAgent, parseEndpoint } from "../outbound/endpoint.ts";
 

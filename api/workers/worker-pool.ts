@@ -1,8 +1,9 @@
 import type { Logger } from "pino";
 import type { Hex } from "viem";
 import { ABILITIES, type Ability, ALWAYS_REASONING, type Counting, RefusalCode } from "../../protocol/dispatch.ts";
+import { oneLine } from "../../shared/one-line.ts";
 import type { Directory, Model, RegisteredWorker } from "../chain/directory.ts";
-import { INCIDENTS, type IncidentCode, type IncidentStore, incidentCode, oneLine } from "../db/incidents.ts";
+import { INCIDENTS, type IncidentCode, type IncidentStore, incidentCode } from "../db/incidents.ts";
 import { ANY_WORKER, type Observations } from "../db/observations.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import type { ExposureLimit, OfferEnd } from "./exposure-limit.ts";

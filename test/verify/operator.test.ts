@@ -1,5 +1,8 @@
 /** What an operator does to the chain: shown first, sent only when told to, refused with the contract's own reason. */
+import { once } from "node:events";
 import { writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { type Address, type Hex, keccak256, toBytes, toHex } from "viem";
 import { generatePrivateKey, mnemonicToAccount, privateKeyToAccount } from "viem/accounts";
@@ -8,6 +11,7 @@ import { runOperator } from "../../operator/main.ts";
 import { answerHash } from "../../protocol/answer-hash.ts";
 import { newJobId, toApiJobId } from "../../protocol/job-id.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
+import { compactSignature, enrollmentTypes, registryDomain } from "../../protocol/messages.ts";
 import { mined } from "../support/mined.ts";
 import { run } from "./support/cli.ts";
 import { MODEL, type Protocol, people, startProtocol, workerKey } from "./support/protocol.ts";
@@ -341,6 +345,47 @@ describe("the worker pool", () => {
         owner: people.svcHolder.address,
       },
     ]);
+  });
+});
+
+describe("a stranger's registration", () => {
+  const signer = privateKeyToAccount(generatePrivateKey());
+  const { address: owner } = people.stranger;
+
+  /** Registers, without a stake. */
+  async function register(endpoint: string): Promise<void> {
+    const domain = registryDomain(p.chain.deployment.chainId, p.registry.address);
+    const about = { domain, types: enrollmentTypes, primaryType: "Enrollment", message: { owner } } as const;
+    const enrollment = compactSignature(await signer.signTypedData(about));
+    await p.send(people.stranger, p.registry, "register", [signer.address, owner, endpoint, [], 0n, enrollment]);
+  }
+
+  it("is a row of its own whatever its endpoint holds, and is not asked", async () => {
+    let asked = 0;
+    const server = createServer((_, response) => response.end(String(asked++))).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    try {
+      await register(`${url}/\u001b[2K\r\n99  0x0 active`);
+      const text = await operator("workers list");
+      const row = text.split("\n").find((line) => line.includes(signer.address)) ?? "";
+      expect(row).toMatch(/below minimum stake .* not asked .*\\u001b\[2K\\u000d\\u000a99/);
+      expect(text).not.toMatch(/[^\P{Cc}\n]/u);
+      expect(asked).toBe(0);
+    } finally {
+      server.close();
+    }
+  });
+
+  it("is a row that says so if the node cannot read it", async () => {
+    const every = Array.from({ length: 65_535 }, (_, i) => i + 1);
+    for (let first = 0; first < every.length; first += 10_000) {
+      const models = every.slice(first, first + 10_000);
+      await p.send(people.stranger, p.registry, "setHosting", [signer.address, models, true]);
+    }
+    const rows = await json("workers list");
+    expect(rows.at(-1)).toMatchObject({ address: signer.address, state: "unreadable", health: null, models: null });
+    expect(rows[0]).toMatchObject({ id: 1, state: "active" });
   });
 });
 

@@ -119,6 +119,19 @@ it.each([true, false])("a reply without an end is cut off, and sent for once; as
   expect([asked, sent < 64 * 1024 * 1024]).toEqual([1, true]);
 });
 
+it("prints what a reply says as one line that a terminal shows", async () => {
+  const printed = vi.spyOn(console, "error").mockReturnValue();
+  const hostile = "\u001b[1A\u001b[2K\r\nHOLDS\u009b";
+  const reply = { [hostile]: 1, id: `chatcmpl-${jobId}`, choices: [] };
+  const answer = async () => Response.json(reply, { headers: { "x-service-job-id": jobId } });
+  const fetch = verified({ rpcUrl: "http://127.0.0.1:9", escrow: ESCROW, fetch: answer });
+  await expect(fetch(URL, request()).then((response) => response.text())).rejects.toThrow("\\u001b[1A");
+  const [line] = printed.mock.calls.map(([text]) => String(text));
+  expect(line).toContain("WRONG reply.form");
+  expect(line).toContain("\\u001b[1A\\u001b[2K\\u000d\\u000aHOLDS");
+  expect(line).not.toMatch(/\p{Cc}/u);
+});
+
 describe("an SDK that sends again what failed", () => {
   const openai = (fetch: typeof globalThis.fetch) =>
     new OpenAI({ baseURL: "https://service.example/v1", apiKey: "key", maxRetries: 2, fetch });
