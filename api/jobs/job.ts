@@ -335,14 +335,13 @@ export class RunningJob {
 
   /**
    * The job ends without a charge, at the operator's expense. That counts against its wallet, whatever the worker said: with a worker of its own a
-   * wallet could have jobs fail without an end. Where the worker's conduct or its model is at fault, the wallet is excused a bounded number of times.
-   * A job that no worker was offered counts against nobody.
+   * wallet could have jobs fail without an end. Where the worker's conduct or its model is at fault, or the worker left before it was offered the job,
+   * the wallet is excused a bounded number of times.
    */
   #countAgainstWallet(last: EndedAttempt | null): void {
-    if (last === null) return;
     const { allowance, workers } = this.#parts;
     const { model, wallet } = this.input;
-    if (last.isMisconduct) return allowance.failed(wallet, { isWorkersFault: true });
+    if (last === null || last.isMisconduct) return allowance.failed(wallet, { isWorkersFault: true });
     const test = last.test ?? workers.test(last.worker, model);
     this.#judged = Promise.race([test, sleep(VERDICT_MS).then(() => null)]).then((result) => {
       allowance.failed(wallet, { isWorkersFault: result?.model === "broken" });

@@ -293,6 +293,14 @@ it("a locked job that finds no place before its time is over is refunded", async
   }
 });
 
+it("a job whose worker left before the offer counts against its wallet as the worker's fault", async () => {
+  const { context } = gateway(undefined, 0);
+  const failed = vi.fn();
+  const { completed } = runJob({ ...context, allowance: { failed, answered: () => {} } });
+  await expect(completed).rejects.toMatchObject({ code: "no_workers_available" });
+  expect(failed.mock.calls).toEqual([[expect.anything(), { isWorkersFault: true }]]);
+});
+
 it("a job is offered 255 times at most: there is no number for another attempt", async () => {
   const { context, asked, outstanding } = gateway();
   await expect(runJob(context).completed).rejects.toMatchObject({ code: "no_workers_available" });
