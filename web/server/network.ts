@@ -7,12 +7,14 @@ import {
   disputesByOperator,
   getArbiters,
   getDispute,
+  getWorker,
   listDisputes,
   listDisputesLostBy,
   listModels,
   listSlashes,
   listTreasuryDebts,
   listWorkers,
+  listWorkersOf,
   type ModelRow,
   type RulingTotal,
   type WorkerRow,
@@ -77,9 +79,9 @@ const CHARTS_BYTES = 4 * 1024 * 1024;
 /** The measurements of a model that no gateway has seen anything of. */
 const NOT_SEEN: Observed = { requests: 0, failures: 0, uptime: null, first_token_ms: null, tokens_per_second: null };
 const NOTHING = totalOf([]);
-/** How long the answers for operators' pages are kept for all who ask, and how many bytes of them. */
-const OPERATOR_MS = 1_000;
-const OPERATOR_BYTES = 1024 * 1024;
+/** How long the answers for models', workers' and operators' pages are kept for all who ask, and how many bytes of them. */
+const PAGES_MS = 1_000;
+const PAGES_BYTES = 4 * 1024 * 1024;
 
 /**
  * `GET /models`, `/workers`, `/operators`, each with a page of one: `/models/{id}`, `/workers/{number or address}`, `/operators/{number}`;
@@ -102,7 +104,7 @@ export function networkRoutes(reader: Reader, pool: AskedWorkers, operator: numb
 
   const seenModels = observedModels(reader);
   const charts = new AnswerCache<object>({ keptMs: () => CHARTS_MS, bytes: CHARTS_BYTES });
-  const operatorPages = new AnswerCache<object>({ keptMs: () => OPERATOR_MS, bytes: OPERATOR_BYTES });
+  const pages = new AnswerCache<object>({ keptMs: () => PAGES_MS, bytes: PAGES_BYTES });
 
   const shownModels = async (rows: readonly ModelRow[]) => {
     const [jobs, seen] = await Promise.all([day(), seenModels()]);
@@ -185,8 +187,8 @@ export function networkRoutes(reader: Reader, pool: AskedWorkers, operator: numb
   };
   const workerOf = async ({ params }: Request): Promise<WorkerRow> => {
     const id = String(params.id).toLowerCase();
-    const row = (await listWorkers(reader)).find((one) => one.signer === id || String(one.number) === id);
-    if (row === undefined) throw new WebError("not_found", `No worker '${id}' is registered.`);
+    const row = await getWorker(reader, id);
+    if (row === null) throw new WebError("not_found", `No worker '${id}' is registered.`);
     return row;
   };
 
@@ -198,7 +200,8 @@ export function networkRoutes(reader: Reader, pool: AskedWorkers, operator: numb
   };
 
   const models: RequestHandler = async (_request, response) => {
-    response.json({ data: await shownModels(await listModels(reader)) });
+    const list = async () => ({ data: await shownModels(await listModels(reader)) });
+    response.type("json").send(await pages.get("models", list));
   };
   const model: RequestHandler = async (request, response) => {
     const row = await modelOf(request);
@@ -207,7 +210,11 @@ export function networkRoutes(reader: Reader, pool: AskedWorkers, operator: numb
     response.json({ ...shown, history: history.map(showEvent) });
   };
   const seenOfModel = async (model: number, range: ObservedRange): Promise<contract.ModelSeen> => {
-    const [{ spans, workers }, known] = await Promise.all([observedOfModel(reader, model, range), listWorkers(reader)]);
+    const { spans, workers } = await observedOfModel(reader, model, range);
+    const known = await listWorkersOf(
+      reader,
+      workers.map(({ worker }) => worker),
+    );
     const numbers = new Map(known.map(({ signer, number }): [string, number] => [signer, number]));
     const lines = workers.map(({ worker, spans }) => ({
       number: numbers.get(worker) ?? null,
@@ -251,10 +258,10 @@ export function networkRoutes(reader: Reader, pool: AskedWorkers, operator: numb
     response.type("json").send(await charts.get(`worker ${signer} ${range}`, seen));
   };
   const workers: RequestHandler = async (_request, response) => {
-    response.json({ data: await shownWorkers(await listWorkers(reader)) });
+    const list = async () => ({ data: await shownWorkers(await listWorkers(reader)) });
+    response.type("json").send(await pages.get("workers", list));
   };
-  const worker: RequestHandler = async (request, response) => {
-    const row = await workerOf(request);
+  const workerPage = async (row: WorkerRow): Promise<object> => {
     const { signer } = row;
     const [[shown], owed, jobs, history] = await Promise.all([
       shownWorkers([row]),
@@ -263,10 +270,15 @@ export function networkRoutes(reader: Reader, pool: AskedWorkers, operator: numb
       listHistory(reader, "worker", { subject: signer, limit: EVENTS_SHOWN }),
     ]);
     const debts = owed.map(({ jobId, units }) => ({ job_id: toApiJobId(jobId), units }));
-    response.json({ ...shown, owed: debts, jobs: jobs.map(showJob), history: history.map(showEvent) });
+    return { ...shown, owed: debts, jobs: jobs.map(showJob), history: history.map(showEvent) };
+  };
+  const worker: RequestHandler = async (request, response) => {
+    const row = await workerOf(request);
+    response.type("json").send(await pages.get(`worker ${row.number}`, () => workerPage(row)));
   };
   const operators: RequestHandler = async (_request, response) => {
-    response.json({ data: await shownOperators(await listOperators(reader)) });
+    const list = async () => ({ data: await shownOperators(await listOperators(reader)) });
+    response.type("json").send(await pages.get("operators", list));
   };
   const operatorPage = async (row: OperatorRow) => {
     const [[shown], against, jobs, history] = await Promise.all([
@@ -280,7 +292,7 @@ export function networkRoutes(reader: Reader, pool: AskedWorkers, operator: numb
   };
   const oneOperator: RequestHandler = async (request, response) => {
     const row = await operatorOf(request);
-    response.type("json").send(await operatorPages.get(String(row.number), () => operatorPage(row)));
+    response.type("json").send(await pages.get(`operator ${row.number}`, () => operatorPage(row)));
   };
   const operatorSeen: RequestHandler = async (request, response) => {
     const [{ number }, range] = [await operatorOf(request), rangeOf(request)];

@@ -89,7 +89,7 @@ it.each([
   "explorer/addresses/0x12",
   "explorer/find/0xzz",
 ])("answers /%s with 404", async (path) => {
-  const { reply } = await ask(`${path}`, { index_workers: [worker(1)] });
+  const { reply } = await ask(`${path}`, {});
   expect(reply.status).toBe(404);
   expect(((await reply.json()) as { error: { code: string } }).error.code).toBe("not_found");
 });
@@ -102,7 +102,7 @@ it("refuses a page of jobs after an unknown job", async () => {
 
 it("shows a worker's page by its number and by its address, in any case", async () => {
   for (const id of ["1", signer(1), signer(1).toUpperCase()]) {
-    const { reply } = await ask(`workers/${id}`, { index_workers: [worker(1), worker(2)] });
+    const { reply } = await ask(`workers/${id}`, { index_worker: [worker(1)] });
     expect(await reply.json()).toMatchObject({ number: 1, jobs: [], history: [], jobs_24h: 0, success_24h: null });
   }
 });
@@ -122,7 +122,8 @@ const SEEN = { requests: 2, failures: 1, uptime: 0.75, first_token_ms: 120, toke
 it("charts a worker, and a model with its workers; those gone have no number", async () => {
   const start = Math.floor(Date.now() / 3_600_000) * 3_600;
   const rows = {
-    index_workers: [worker(1)],
+    index_worker: [worker(1)],
+    index_workers_of: [worker(1)],
     index_models: [{ number: 1, id: "m" }],
     "observed-worker": [{ ...SUMS, start }],
     "observed-model": ["", signer(1), signer(2)].map((one) => ({ ...SUMS, worker: one, start })),
@@ -144,7 +145,7 @@ it("reads the charts of a worker once for all visitors, each range by itself", a
   const asked: string[] = [];
   const url = await serveWebApi((statement) => {
     asked.push(statement);
-    return statement === "index_workers" ? [worker(1)] : [];
+    return statement === "index_worker" ? [worker(1)] : [];
   });
   const look = async (range: string) =>
     expect((await fetch(`${url}/workers/1/observed?range=${range}`)).status).toBe(200);
@@ -155,7 +156,7 @@ it("reads the charts of a worker once for all visitors, each range by itself", a
 });
 
 it("refuses charts of a time that is not kept", async () => {
-  const { reply } = await ask("workers/1/observed?range=12m", { index_workers: [worker(1)] });
+  const { reply } = await ask("workers/1/observed?range=12m", { index_worker: [worker(1)] });
   expect(reply.status).toBe(400);
   expect(await reply.json()).toMatchObject({ error: { code: "invalid_request", param: "range" } });
 });
@@ -189,7 +190,7 @@ it("shows what a worker earned in all and in seven days, and what it is owed", a
   const today = Math.floor(Date.now() / 86_400_000);
   const earned = { worker: signer(1), over: true };
   const { reply } = await ask("workers/1", {
-    index_workers: [worker(1), worker(2)],
+    index_worker: [worker(1)],
     index_jobs_by_span: [
       { ...earned, start: 0, units: 1_000 },
       { ...earned, start: (today - 6) * 86_400, units: 200 },
