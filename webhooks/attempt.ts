@@ -1,6 +1,11 @@
-/** One attempt of a delivery: the signed request, and what came of it in words for the endpoint's owner. */
+/**
+ * One attempt of a delivery: the signed request, and what came of it in words for the endpoint's owner. And the thread that makes attempts for a
+ * gateway (attempt-thread.ts).
+ */
 import { createHmac } from "node:crypto";
-import { EndpointRefused, type GuardedClient } from "../api/outbound/endpoint.ts";
+import { isMainThread, parentPort, workerData } from "node:worker_threads";
+import { parseNetworks } from "../api/outbound/address.ts";
+import { EndpointRefused, type GuardedClient, guardedClient } from "../api/outbound/endpoint.ts";
 import { readStart } from "../shared/bounded-body.ts";
 
 /** Value of `Service-Signature` (specification, "Signature"). `timestamp` in Unix seconds. */
@@ -13,10 +18,13 @@ export function signatureHeader(secret: string, timestamp: number, body: string)
 export type Outcome = {
   result: "delivered" | "status" | "timeout" | "connection" | "refused";
   startedAt: Date;
+  /** To the answer's status. */
   durationMs: number;
+  /** To the end of what was read of the answer. */
+  heldMs: number;
   status: number | null;
-  /** Value of `Service-Signature` that was sent. */
-  signature: string;
+  /** Value of `Service-Signature` that was sent; null if the attempt's thread did not say. */
+  signature: string | null;
   /** The beginnings of the answer's headers, a line each, and of its body, as `textOf` makes them. */
   responseHeaders: string | null;
   response: string | null;
@@ -27,44 +35,46 @@ export type Outcome = {
 const KEPT_BYTES = 1_024;
 /** An answer is its status; its body gets this long to come. */
 const BODY_MS = 2_000;
-const TIMED_OUT = new Error("the endpoint did not answer in time");
 
-type Message = { url: string; secret: string; body: string; timeoutMs: number };
+export type Message = { url: string; secret: string; body: string; timeoutMs: number };
 
-/** Posts a signed event once. Never rejects for what the endpoint does, only with the reason of `stop`. */
-export async function attempt(message: Message, http: GuardedClient, stop: AbortSignal): Promise<Outcome> {
+/** Posts a signed event once. Never rejects for what the endpoint does. */
+export async function attempt(message: Message, http: GuardedClient): Promise<Outcome> {
   const { url, secret, body, timeoutMs } = message;
   const startedAt = new Date();
   const begin = performance.now();
   const limit = new AbortController();
-  const timer = setTimeout(() => limit.abort(TIMED_OUT), timeoutMs);
+  const timer = setTimeout(() => limit.abort(), timeoutMs);
   const signature = signatureHeader(secret, Math.floor(startedAt.getTime() / 1000), body);
-  const timing = () => ({ startedAt, durationMs: Math.round(performance.now() - begin) });
+  const passedMs = () => Math.round(performance.now() - begin);
   try {
     const headers = {
       "content-type": "application/json",
       "user-agent": "inference-webhooks/1",
       "service-signature": signature,
     };
-    const answer = await http.post(url, { headers, body, signal: AbortSignal.any([limit.signal, stop]) });
+    const answer = await http.post(url, { headers, body, signal: limit.signal });
     // Before the body: an answer's time is that of its status.
-    const answered = timing();
+    const durationMs = passedMs();
     const status = answer.statusCode ?? 0;
     const isDelivered = status >= 200 && status < 300;
     const redirected = status >= 300 && status < 400 ? ": redirects are not followed" : "";
+    const response = await firstBytes(answer);
     return {
-      ...answered,
+      startedAt,
+      durationMs,
+      heldMs: passedMs(),
       result: isDelivered ? "delivered" : "status",
       status,
       signature,
       responseHeaders: headerLines(answer.rawHeaders),
-      response: await firstBytes(answer),
+      response,
       error: isDelivered ? null : `answered ${status}${redirected}`,
     };
   } catch (error) {
-    stop.throwIfAborted();
-    const why = failure(limit.signal.aborted ? TIMED_OUT : error, timeoutMs);
-    return { ...timing(), ...why, status: null, signature, responseHeaders: null, response: null };
+    const why = limit.signal.aborted ? timedOut(timeoutMs) : failure(error);
+    const ended = { startedAt, durationMs: passedMs(), heldMs: passedMs() };
+    return { ...ended, ...why, status: null, signature, responseHeaders: null, response: null };
   } finally {
     clearTimeout(timer);
   }
@@ -93,9 +103,13 @@ function textOf(bytes: Buffer): string {
 
 const CLOSED = new Set(["ECONNRESET", "EPIPE"]);
 
+export const timedOut = (timeoutMs: number): Pick<Outcome, "result" | "error"> => ({
+  result: "timeout",
+  error: `no answer within ${timeoutMs / 1000} seconds`,
+});
+
 /** Why there was no answer, in words for the endpoint's owner. */
-function failure(error: unknown, timeoutMs: number): Pick<Outcome, "result" | "error"> {
-  if (error === TIMED_OUT) return { result: "timeout", error: `no answer within ${timeoutMs / 1000} seconds` };
+function failure(error: unknown): Pick<Outcome, "result" | "error"> {
   if (error instanceof EndpointRefused) return { result: "refused", error: `not called: ${error.message}` };
   const { code = "", syscall = "", message = String(error) } = error as NodeJS.ErrnoException;
   if (code === "ETIMEDOUT") return { result: "timeout", error: "the endpoint could not be connected to in time" };
@@ -107,4 +121,25 @@ function failure(error: unknown, timeoutMs: number): Pick<Outcome, "result" | "e
     return `${message.slice(0, 200)}${code === "" ? "" : ` (${code})`}`;
   };
   return { result: "connection", error: words() };
+}
+
+/** A thread that is started with this data says `LOADED`, then answers each `Task` with a `Done`. */
+export type ThreadData = { thread: typeof ATTEMPT_THREAD; allowLocal: boolean; allowNetworks: string };
+export const ATTEMPT_THREAD = "webhook attempts";
+export const LOADED = "loaded";
+export type Task = { id: number; message: Message };
+/** `usedMs`: processor time of the thread since its last `Done`. */
+export type Done = { id: number; outcome: Outcome; usedMs: number };
+
+if (!isMainThread && workerData?.thread === ATTEMPT_THREAD) {
+  const { allowLocal, allowNetworks }: ThreadData = workerData;
+  const http = guardedClient({ allowLocal, allowNetworks: allowNetworks === "" ? [] : parseNetworks(allowNetworks) });
+  let before = process.threadCpuUsage();
+  parentPort?.on("message", async ({ id, message }: Task) => {
+    const outcome = await attempt(message, http);
+    const { user, system } = process.threadCpuUsage(before);
+    before = process.threadCpuUsage();
+    parentPort?.postMessage({ id, outcome, usedMs: (user + system) / 1_000 } satisfies Done);
+  });
+  parentPort?.postMessage(LOADED);
 }

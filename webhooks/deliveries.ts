@@ -8,12 +8,13 @@ import { ifIndexed, walletsWithCredits } from "../api/db/index-reads.ts";
 import { transaction } from "../api/db/pool.ts";
 import { urlContext } from "../api/db/upkeep.ts";
 import type { WebhookMetrics } from "../api/observe/metrics.ts";
-import type { GuardedClient } from "../api/outbound/endpoint.ts";
+import type { EndpointPolicy } from "../api/outbound/address.ts";
 import type { Cipher } from "../shared/cipher.ts";
 import { setNewest } from "../shared/newest.ts";
 import { WriteLane } from "../shared/write-lane.ts";
-import { attempt, type Outcome } from "./attempt.ts";
-import { type DueWebhook, type Lane, type Pace, type Places, Running, shareOut } from "./places.ts";
+import type { Outcome } from "./attempt.ts";
+import { AttemptThread } from "./attempt-thread.ts";
+import { type DueWebhook, type Lane, type Pace, type Places, Running, StrangersTime, shareOut } from "./places.ts";
 
 export type DispatchSettings = {
   /** Attempts of this process at once. */
@@ -29,8 +30,7 @@ export type DispatchSettings = {
 type Parts = {
   pool: pg.Pool;
   cipher: Cipher;
-  /** Judges an address when it connects, and follows no redirect. */
-  http: GuardedClient;
+  policy: EndpointPolicy;
   metrics: WebhookMetrics;
   logger: Logger;
   /** A place is free: claim again. */
@@ -53,11 +53,14 @@ const LEASE_SPARE_MS = 10_000;
 
 /**
  * Each attempt runs on its own, so a slow endpoint holds up nobody else. Results are written together, as many as
- * have come in since the last write.
+ * have come in since the last write. Attempts of prompt webhooks have a thread of their own: a receiver with a costly handshake delays only others
+ * of which nobody knows that they answer.
  */
 export class DeliveryDispatcher {
   readonly #parts: Parts;
   readonly #settings: DispatchSettings;
+  readonly #threads: { prompt: AttemptThread; others: AttemptThread };
+  readonly #strangersTime = new StrangersTime(performance.now());
   readonly #running = new Running();
   /** When a wallet's last attempt that was not prompt began, ms since the epoch. */
   readonly #served = new Map<string, number>();
@@ -73,6 +76,7 @@ export class DeliveryDispatcher {
   constructor(parts: Parts, settings: DispatchSettings) {
     this.#parts = parts;
     this.#settings = settings;
+    this.#threads = { prompt: new AttemptThread(parts.policy), others: new AttemptThread(parts.policy) };
   }
 
   /** Lets running attempts end, at most `timeoutMs`. What is cut then is attempted again by the next gateway. */
@@ -80,6 +84,7 @@ export class DeliveryDispatcher {
     const timer = setTimeout(() => this.#abort.abort(new Error("the gateway stops")), timeoutMs);
     await Promise.all(this.#attempts);
     clearTimeout(timer);
+    await Promise.all(Object.values(this.#threads).map((thread) => thread.stop()));
   }
 
   /** Begins an attempt of everything that is due, as far as there are free places. Never rejects. */
@@ -116,9 +121,10 @@ export class DeliveryDispatcher {
     const wallets = [...new Set(due.map(({ wallet }) => wallet))];
     const withCredits = await ifIndexed(walletsWithCredits(this.#parts.pool, wallets), null);
     const { concurrency, perWallet } = this.#settings;
+    const places = Math.ceil(concurrency / 2) - this.#running.notPrompt;
     return {
       free,
-      notPrompt: Math.ceil(concurrency / 2) - this.#running.notPrompt,
+      notPrompt: Math.min(places, this.#strangersTime.room(performance.now(), this.#threads.others.usedMs)),
       unpaid: Math.ceil(concurrency / 4) - this.#running.unpaid,
       perLane: Math.ceil(perWallet / 2),
       running: this.#running,
@@ -145,12 +151,12 @@ export class DeliveryDispatcher {
   #begin(claimed: Claimed): void {
     const { webhookId, lane } = claimed;
     this.#running.change(webhookId, lane, 1);
-    const begun = performance.now();
+    const endOfTime = lane.prompt ? undefined : this.#strangersTime.begin();
     const over = this.#attempt(claimed)
       .then((outcome) => {
-        const heldMs = performance.now() - begun;
+        endOfTime?.(performance.now(), this.#threads.others.usedMs);
         // The place is free once the result is written: the same delivery cannot be claimed before.
-        if (outcome !== null) return this.#results.add({ ...outcome, claimed, heldMs });
+        if (outcome !== null) return this.#results.add({ ...outcome, claimed });
       })
       .finally(() => {
         this.#running.change(webhookId, lane, -1);
@@ -162,9 +168,9 @@ export class DeliveryDispatcher {
     this.#parts.metrics.running.set(this.#attempts.size);
   }
 
-  /** One attempt; null if it was cut by the stop, and so says nothing of the endpoint. */
+  /** One attempt; null if it was cut, and so says nothing of the endpoint. */
   async #attempt(claimed: Claimed): Promise<Outcome | null> {
-    const { cipher, http, metrics, logger } = this.#parts;
+    const { cipher, metrics, logger } = this.#parts;
     const { id, webhookId, eventId, event, body } = claimed;
     let outcome: Outcome;
     let url: string;
@@ -172,9 +178,10 @@ export class DeliveryDispatcher {
       url = cipher.decrypt(claimed.url, urlContext(webhookId));
       const secret = cipher.decrypt(claimed.secret, webhookId);
       const message = { url, body, secret, timeoutMs: this.#settings.timeoutMs };
-      outcome = await attempt(message, http, this.#abort.signal);
+      const thread = claimed.lane.prompt ? this.#threads.prompt : this.#threads.others;
+      outcome = await thread.attempt(message, this.#abort.signal);
     } catch (error) {
-      // Cut by the stop, or a secret of another master key. When the lease runs out, it is attempted again.
+      // Cut by the stop or by the death of its thread, or a secret of another master key. When the lease runs out, it is attempted again.
       logger.error({ err: error, delivery: id, webhook: webhookId }, "an attempt could not be made");
       return null;
     }
@@ -207,7 +214,7 @@ export class DeliveryDispatcher {
     const paces = new Map<string, Pace>();
     for (const { claimed, result, heldMs } of batch) {
       const late = heldMs > SLOW_PART * this.#settings.timeoutMs;
-      const pace = result === "timeout" ? "silent" : late ? "slow" : "prompt";
+      const pace = result === "timeout" || result === "connection" ? "silent" : late ? "slow" : "prompt";
       if (pace !== "prompt" && claimed.lane.prompt)
         setNewest(this.#lapsed, claimed.lane.wallet, Date.now(), LAPSED_KEPT);
       if (pace !== claimed.pace) paces.set(claimed.webhookId, pace);
@@ -299,7 +306,7 @@ const TAKE = `
   lost AS (
     INSERT INTO webhook_attempt (delivery_id, number, started_at, error)
     SELECT id, attempt, next_attempt_at - make_interval(secs => $3),
-      'the gateway stopped during this attempt: its result is unknown'
+      'the gateway, or its thread for attempts, stopped during this attempt: its result is unknown'
     FROM due WHERE attempt > 0
     ON CONFLICT DO NOTHING
   ),
@@ -317,8 +324,7 @@ const TAKE = `
   FROM claimed JOIN webhook w ON w.id = claimed.webhook_id JOIN webhook_event e ON e.id = claimed.event_id
   ORDER BY claimed.id`;
 
-/** `heldMs`: how long it held its place, the body of the answer included. */
-type Finished = Outcome & { claimed: Claimed; heldMs: number };
+type Finished = Outcome & { claimed: Claimed };
 
 /**
  * Writes what attempts came to, all in one transaction: the log, the next attempt, and the end of webhooks whose
@@ -329,7 +335,7 @@ async function recordResults(
   finished: readonly Finished[],
   delaysMs: readonly number[],
 ): Promise<string[]> {
-  const rows = finished.map(({ claimed, heldMs, ...outcome }) => ({
+  const rows = finished.map(({ claimed, ...outcome }) => ({
     id: claimed.id,
     number: claimed.attempt,
     delivered: outcome.result === "delivered",

@@ -7,7 +7,6 @@ import { IndexUnavailable, ifIndexed } from "../api/db/index-reads.ts";
 import { type Incarnation, incarnationName, sharedRead } from "../api/db/pool.ts";
 import type { Metrics } from "../api/observe/metrics.ts";
 import type { EndpointPolicy } from "../api/outbound/address.ts";
-import { type GuardedClient, guardedClient } from "../api/outbound/endpoint.ts";
 import { INDEX_CHANNEL } from "../protocol/index-schema.ts";
 import type { Cipher } from "../shared/cipher.ts";
 import { type Repeated, repeat } from "../shared/repeat.ts";
@@ -53,7 +52,6 @@ const RECONNECT_MS = 1_000;
 export class WebhookService {
   /** First argument of the functions on a wallet's webhooks and their log. */
   readonly context: WebhookContext;
-  readonly #http: GuardedClient;
   readonly #deriver: Deriver;
   readonly #dispatcher: DeliveryDispatcher;
   readonly #databaseUrl: string;
@@ -70,10 +68,9 @@ export class WebhookService {
     const wake = () => this.#claiming.wake();
     const unpaid = sharedRead(() => ifIndexed(countUnpaidWebhooks(pool), null));
     this.context = { pool, cipher, policy, head, logger, unpaid, wake };
-    this.#http = guardedClient(policy);
     this.#deriver = new Deriver({ pool, head, metrics: metrics.webhooks, logger }, settings);
     this.#dispatcher = new DeliveryDispatcher(
-      { pool, cipher, http: this.#http, metrics: metrics.webhooks, logger, wake },
+      { pool, cipher, policy, metrics: metrics.webhooks, logger, wake },
       settings,
     );
     this.#databaseUrl = settings.databaseUrl;
@@ -120,7 +117,6 @@ export class WebhookService {
     this.#listener?.end().catch(() => {});
     await Promise.all(loops);
     await this.#dispatcher.stop(timeoutMs);
-    this.#http.destroy();
   }
 
   async #derive(): Promise<void> {

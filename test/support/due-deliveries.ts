@@ -3,7 +3,6 @@ import type pg from "pg";
 import { pino } from "pino";
 import { urlContext } from "../../api/db/upkeep.ts";
 import { Metrics } from "../../api/observe/metrics.ts";
-import { guardedClient } from "../../api/outbound/endpoint.ts";
 import { Cipher } from "../../shared/cipher.ts";
 import { DeliveryDispatcher } from "../../webhooks/deliveries.ts";
 import { ownDatabase } from "./database.ts";
@@ -11,7 +10,7 @@ import { type Behaviour, Receiver } from "./receiver.ts";
 
 type DispatcherParts = ConstructorParameters<typeof DeliveryDispatcher>[0];
 type DispatcherSettings = ConstructorParameters<typeof DeliveryDispatcher>[1];
-type DueWebhook = { behaviour?: Behaviour | undefined; deliveries?: number; pace?: string };
+type DueWebhook = { behaviour?: Behaviour | undefined; url?: string; deliveries?: number; pace?: string };
 
 /** Every webhook has a wallet of its own and gets the events `evt_1`, `evt_2` and so on. */
 export class DueDeliveries {
@@ -38,14 +37,14 @@ export class DueDeliveries {
     await this.pool.end();
   }
 
-  /** The webhook `wh_<name>` of the wallet `0x<name>`, with deliveries that are due. Without a behaviour its endpoint answers at once. */
-  async insert(name: string, { behaviour, deliveries = 1, pace = "new" }: DueWebhook = {}): Promise<void> {
+  /** The webhook `wh_<name>` of the wallet `0x<name>`, with deliveries that are due. Without a behaviour or URL its endpoint answers at once. */
+  async insert(name: string, { behaviour, url, deliveries = 1, pace = "new" }: DueWebhook = {}): Promise<void> {
     const webhook = `wh_${name}`;
-    const url = this.#cipher.encrypt(this.receiver.url(`/${name}`, behaviour), urlContext(webhook));
+    const sealed = this.#cipher.encrypt(url ?? this.receiver.url(`/${name}`, behaviour), urlContext(webhook));
     await this.pool.query(
       `INSERT INTO webhook (id, wallet, url, events, secret, created_block, created_time, enabled_block, enabled_time, pace)
        VALUES ($1, $2, $3, '{credit.topup}', $4, 0, 0, 0, 0, $5)`,
-      [webhook, `0x${name}`, url, this.#cipher.encrypt("whsec", webhook), pace],
+      [webhook, `0x${name}`, sealed, this.#cipher.encrypt("whsec", webhook), pace],
     );
     await this.pool.query(
       `INSERT INTO webhook_delivery (webhook_id, event_id, status, next_attempt_at)
@@ -60,16 +59,14 @@ export class DueDeliveries {
     work: (dispatcher: DeliveryDispatcher) => Promise<void>,
     { pool = this.pool, logger = pino({ level: "silent" }), wake = () => {} }: Partial<DispatcherParts> = {},
   ): Promise<void> {
-    const http = guardedClient({ allowLocal: true });
     const dispatcher = new DeliveryDispatcher(
-      { pool, cipher: this.#cipher, http, metrics: this.metrics, logger, wake },
+      { pool, cipher: this.#cipher, policy: { allowLocal: true }, metrics: this.metrics, logger, wake },
       settings,
     );
     try {
       await work(dispatcher);
     } finally {
       await dispatcher.stop(0);
-      http.destroy();
     }
   }
 }

@@ -31,6 +31,15 @@ async function dispatching(work: () => Promise<void>, timeoutMs = 200): Promise<
   await due.dispatching(settings, claimed, { wake: () => claiming?.wake() });
 }
 
+/** Lets the thread for prompt webhooks start, which takes long on a busy machine. */
+async function startPromptThread(): Promise<void> {
+  await due.insert("early", { pace: "prompt" });
+  await eventually(
+    async () => due.receiver.to("/early").length,
+    (n) => n === 1,
+  );
+}
+
 beforeEach(async () => {
   await due.pool.query("DELETE FROM webhook");
   due.receiver.received.length = 0;
@@ -42,6 +51,7 @@ test.each<{ name: string; behaviour: Behaviour }>([
 ])("as many $name webhooks as there are places hold up no other wallet's delivery", async ({ name, behaviour }) => {
   for (let n = 0; n < CONCURRENCY; n++) await due.insert(`${name}${n}`, { deliveries: BACKLOG, behaviour });
   await dispatching(async () => {
+    await startPromptThread();
     // It is known by now that each of them is slow.
     const begun = 2 * CONCURRENCY;
     await eventually(
@@ -94,15 +104,16 @@ test("webhooks that answer soon between silences get half of the places", async 
 test("wallets without credits leave three quarters of the places free", async () => {
   // The index, as far as it is asked here.
   await due.pool.query("CREATE SCHEMA index; CREATE TABLE index.account (wallet text, free bigint, escrowed bigint)");
-  await due.pool.query("INSERT INTO index.account VALUES ('0xpaying', 0, 5), ('0xspent', 0, 0)");
+  await due.pool.query("INSERT INTO index.account VALUES ('0xpaying', 0, 5), ('0xspent', 0, 0), ('0xearly', 1, 0)");
   try {
     for (let n = 0; n < 3 * CONCURRENCY; n++)
       await due.insert(`free${n}`, { deliveries: BACKLOG, behaviour: () => {} });
     await due.insert("spent", { pace: "prompt" });
     await dispatching(async () => {
+      await startPromptThread();
       await eventually(
         async () => due.receiver.received.length,
-        (n) => n >= CONCURRENCY / 4,
+        (n) => n > CONCURRENCY / 4,
       );
       await due.insert("paying", { deliveries: 2, pace: "prompt" });
       const before = due.receiver.received.length;

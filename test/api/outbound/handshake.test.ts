@@ -34,8 +34,7 @@ async function receiver(comment = 0, isTrusted = true) {
     server.close();
   });
   const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
-  const stop = new AbortController().signal;
-  const send = (body: string) => attempt({ url, secret: "s".repeat(16), body, timeoutMs: 5_000 }, client, stop);
+  const send = (body: string) => attempt({ url, secret: "s".repeat(16), body, timeoutMs: 5_000 }, client);
   return { send, bodies };
 }
 
@@ -67,6 +66,6 @@ it("delivers nothing to a server whose certificate nobody signed, or that is not
   const client = guardedClient({ allowLocal: true });
   onTestFinished(() => client.destroy());
   const message = { url: "https://127.0.0.1:1/hook", secret: "s".repeat(16), body: "{}", timeoutMs: 5_000 };
-  const outcome = await attempt(message, client, new AbortController().signal);
+  const outcome = await attempt(message, client);
   expect(outcome).toMatchObject({ result: "connection", error: "the connection was refused" });
 });

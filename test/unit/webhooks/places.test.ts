@@ -1,6 +1,6 @@
 /** How a process shares its attempts at once among wallets and their webhooks. */
 import { describe, expect, it } from "vitest";
-import { type DueWebhook, type Pace, type Places, Running, shareOut } from "../../../webhooks/places.ts";
+import { type DueWebhook, type Pace, type Places, Running, StrangersTime, shareOut } from "../../../webhooks/places.ts";
 
 const PLACES: Places = {
   free: 8,
@@ -91,22 +91,77 @@ describe("places", () => {
 
   it("that are taken count: a wallet with attempts running comes behind one without", () => {
     const running = new Running();
-    for (const _ of [1, 2]) running.change("busy", { wallet: "busy", prompt: true, paying: true }, 1);
-    const due = [webhook("busy", "busy", "prompt"), webhook("idle", "idle", "prompt", { since: 99 })];
+    for (const _ of [1, 2]) running.change("used", { wallet: "used", prompt: true, paying: true }, 1);
+    const due = [webhook("used", "used", "prompt"), webhook("idle", "idle", "prompt", { since: 99 })];
     expect(given(due, { running, free: 2 })).toEqual({ idle: 2 });
-    running.change("busy", { wallet: "busy", prompt: true, paying: true }, -1);
-    expect(given(due, { running, free: 8 })).toEqual({ busy: 3, idle: 4 });
+    running.change("used", { wallet: "used", prompt: true, paying: true }, -1);
+    expect(given(due, { running, free: 8 })).toEqual({ used: 3, idle: 4 });
   });
 
   it("of one wallet go to its webhook with the fewest running attempts", () => {
     const running = new Running();
-    for (const _ of [1, 2, 3]) running.change("busy", { wallet: "same", prompt: true, paying: true }, 1);
-    const due = [webhook("busy", "same", "prompt"), webhook("idle", "same", "prompt", { since: 99 })];
+    for (const _ of [1, 2, 3]) running.change("used", { wallet: "same", prompt: true, paying: true }, 1);
+    const due = [webhook("used", "same", "prompt"), webhook("idle", "same", "prompt", { since: 99 })];
     expect(given(due, { running })).toEqual({ idle: 1 });
   });
 
   it("that are not free are given to nobody", () => {
     expect(given([webhook("a", "a", "prompt")], { free: 0 })).toEqual({});
     expect(given([webhook("a", "a", "new")], { notPrompt: -1 })).toEqual({});
+  });
+});
+
+describe("the time of the thread for unproven attempts", () => {
+  it("is a quarter of all time while each handshake is costly, however many wait", () => {
+    const time = new StrangersTime(0);
+    let used = 0;
+    for (let now = 0; now < 1_000_000; now += 10) {
+      // Each handshake takes 185 ms.
+      const ends = Array.from({ length: time.room(now, used) }, () => time.begin());
+      for (const end of ends) {
+        used += 185;
+        end(now, used);
+      }
+    }
+    expect(used).toBeGreaterThan(240_000);
+    expect(used).toBeLessThan(260_000);
+  });
+
+  it("is as much for handshakes that begin long after their attempts, and come together", () => {
+    const time = new StrangersTime(0);
+    let used = 0;
+    let running: ReturnType<StrangersTime["begin"]>[] = [];
+    for (let now = 0; now < 1_000_000; now += 10) {
+      for (let room = time.room(now, used); room > 0; room--) running.push(time.begin());
+      if (now % 9_000 !== 0) continue;
+      // The thread is busy until all of them are checked.
+      now += 185 * running.length - ((185 * running.length) % 10);
+      used += 185 * running.length;
+      for (const end of running) end(now, used);
+      running = [];
+    }
+    expect(used).toBeLessThan(260_000);
+  });
+
+  it("suffices for hundreds of usual attempts a second, and for 25 of which nothing is known at once", () => {
+    const time = new StrangersTime(0);
+    expect(time.room(0, 0)).toBe(25);
+    let [used, attempts] = [0, 0];
+    for (let now = 0; now < 10_000; now += 10) {
+      const ends = Array.from({ length: Math.min(8, time.room(now, used)) }, () => time.begin());
+      attempts += ends.length;
+      for (const end of ends) {
+        used += 1;
+        end(now, used);
+      }
+    }
+    expect(attempts).toBeGreaterThan(2_000);
+  });
+
+  it("is not taken away by attempts that wait for an answer and need no time", () => {
+    const time = new StrangersTime(0);
+    for (let room = time.room(0, 0); room > 0; room--) time.begin();
+    expect(time.room(0, 0)).toBe(0);
+    expect(time.room(1_000, 0)).toBe(25);
   });
 });

@@ -1,0 +1,147 @@
+/** The threads that make attempts: beside the event loop, replaced when they die, and at rest after costly handshakes. */
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import type { AddressInfo } from "node:net";
+import type { Worker } from "node:worker_threads";
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from "vitest";
+import { eventually } from "../support/api-client.ts";
+import { costlyServer } from "../support/certificate.ts";
+import { DueDeliveries } from "../support/due-deliveries.ts";
+
+const SETTINGS = { concurrency: 64, perWallet: 8, timeoutMs: 10_000, delaysMs: [3_600_000, 1, 1, 1] };
+
+let due: DueDeliveries;
+beforeAll(async () => {
+  due = await DueDeliveries.open();
+});
+afterAll(() => due?.close());
+beforeEach(async () => {
+  await due.pool.query("DELETE FROM webhook");
+  due.receiver.received.length = 0;
+});
+
+/** A receiver with costly certificates: its URL, and how often the event loop of this thread turned while each attempt checked them. */
+async function costlyReceiver(): Promise<{ url: string; turns: number[] }> {
+  const turns: number[] = [];
+  let now = 0;
+  let sentAt = 0;
+  let turning = true;
+  const turn = () => {
+    now += 1;
+    if (turning) setImmediate(turn);
+  };
+  const server = costlyServer(
+    () => {
+      sentAt = now;
+    },
+    () => void turns.push(now - sentAt),
+  );
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  onTestFinished(() => {
+    turning = false;
+    server.close();
+  });
+  turn();
+  return { url: `https://127.0.0.1:${(server.address() as AddressInfo).port}/`, turns };
+}
+
+/** The threads that are started from now on. */
+function startedThreads(): Worker[] {
+  const threads: Worker[] = [];
+  const note = (message: unknown) => void threads.push((message as { worker: Worker }).worker);
+  subscribe("worker_threads", note);
+  onTestFinished(() => void unsubscribe("worker_threads", note));
+  return threads;
+}
+
+const outcomes = async () =>
+  (
+    await due.pool.query<{ id: string; status: string; attempt: number; pace: string; error: string | null }>(
+      `SELECT w.id, d.status, d.attempt, w.pace, a.error FROM webhook w JOIN webhook_delivery d ON d.webhook_id = w.id
+       LEFT JOIN webhook_attempt a ON a.delivery_id = d.id ORDER BY w.id, a.number`,
+    )
+  ).rows;
+
+test("the event loop turns while the certificates of a receiver are checked", async () => {
+  const { url, turns } = await costlyReceiver();
+  await due.insert("costly", { url, pace: "prompt" });
+  await due.dispatching(SETTINGS, async (dispatcher) => {
+    await dispatcher.claim();
+    const [attempt] = await eventually(outcomes, ([row]) => row?.error != null);
+    // A receiver without a connection is not prompt any more.
+    expect(attempt).toMatchObject({ status: "pending", pace: "silent" });
+    expect(attempt?.error).toMatch(/ssl|tls/i);
+  });
+  // On the event loop there would be one or two.
+  expect(turns).toHaveLength(1);
+  expect(turns[0]).toBeGreaterThan(50);
+});
+
+test("after costly handshakes nothing but prompt webhooks gets attempts for a while", async () => {
+  const { url } = await costlyReceiver();
+  const clock = vi.spyOn(performance, "now").mockReturnValue(0);
+  onTestFinished(() => clock.mockRestore());
+  for (let n = 0; n < 8; n++) await due.insert(`costly${n}`, { url });
+  await due.dispatching(SETTINGS, async (dispatcher) => {
+    await dispatcher.claim();
+    await eventually(outcomes, (rows) => rows.every(({ error }) => error !== null));
+    await due.insert("new");
+    await due.insert("prompt", { pace: "prompt" });
+    await dispatcher.claim();
+    await eventually(
+      async () => due.receiver.to("/prompt").length,
+      (n) => n === 1,
+    );
+    expect((await outcomes()).find(({ id }) => id === "wh_new")).toMatchObject({ attempt: 0 });
+    // What the handshakes took is paid off by time.
+    clock.mockReturnValue(3_600_000);
+    await dispatcher.claim();
+    await eventually(
+      async () => due.receiver.to("/new").length,
+      (n) => n === 1,
+    );
+  });
+});
+
+test("a delivery whose thread dies is attempted again when its lease is over", async () => {
+  const threads = startedThreads();
+  await due.insert("hook", { behaviour: (response, nth) => (nth > 1 ? void response.end() : undefined) });
+  const arrived = (count: number) =>
+    eventually(
+      async () => due.receiver.received.length,
+      (n) => n === count,
+    );
+  await due.dispatching(SETTINGS, async (dispatcher) => {
+    await dispatcher.claim();
+    await arrived(1);
+    expect(threads).toHaveLength(1);
+    await threads[0]?.terminate();
+    await due.pool.query("UPDATE webhook_delivery SET next_attempt_at = now()");
+    await eventually(
+      async () => {
+        await dispatcher.claim();
+        return due.receiver.received.length;
+      },
+      (n) => n === 2,
+    );
+    const [lost, second] = await eventually(outcomes, (rows) => rows.some(({ status }) => status === "delivered"));
+    expect(lost).toMatchObject({ attempt: 2, error: expect.stringContaining("its result is unknown") });
+    expect(second).toMatchObject({ status: "delivered", error: null });
+  });
+});
+
+test("the stop cuts attempts, ends their threads, and leaves the deliveries due", async () => {
+  const threads = startedThreads();
+  const gone = Promise.withResolvers<void>();
+  await due.insert("hook", { behaviour: (response) => void response.on("close", () => gone.resolve()) });
+  await due.dispatching(SETTINGS, async (dispatcher) => {
+    await dispatcher.claim();
+    await eventually(
+      async () => due.receiver.received.length,
+      (n) => n === 1,
+    );
+    await dispatcher.stop(0);
+    await gone.promise;
+  });
+  expect(threads.map(({ threadId }) => threadId)).toEqual([-1]);
+  expect(await outcomes()).toMatchObject([{ status: "pending", attempt: 1, error: null }]);
+});

@@ -1,0 +1,105 @@
+/** A thread that makes attempts of deliveries, beside the event loop of the gateway. */
+import { Worker } from "node:worker_threads";
+import type { EndpointPolicy } from "../api/outbound/address.ts";
+import {
+  ATTEMPT_THREAD,
+  type Done,
+  LOADED,
+  type Message,
+  type Outcome,
+  type Task,
+  type ThreadData,
+  timedOut,
+} from "./attempt.ts";
+
+/** An attempt whose thread says nothing for so long after the limit of the answer has its end here. */
+const OVERDUE_MS = 5_000;
+
+type Thread = { worker: Worker; isLoaded: boolean; running: Map<number, PromiseWithResolvers<Outcome>> };
+
+/**
+ * A receiver chooses its certificates, and OpenSSL checks all their signatures before Node can refuse one: 16 kB of them take 0.2 s, in which an event
+ * loop answers nobody. So attempts run in a thread, which starts with the first of them and is replaced if it dies.
+ */
+export class AttemptThread {
+  readonly #data: ThreadData;
+  #thread: Thread | undefined;
+  #lastId = 0;
+  #usedMs = 0;
+
+  constructor({ allowLocal, allowNetworks = [] }: EndpointPolicy) {
+    const networks = allowNetworks.map((network) => network.join("/")).join(",");
+    this.#data = { thread: ATTEMPT_THREAD, allowLocal, allowNetworks: networks };
+  }
+
+  /** Processor time that attempts have taken, as far as they have ended. */
+  get usedMs(): number {
+    return this.#usedMs;
+  }
+
+  /** As `attempt` does it. Rejects with the reason of `stop`, or if the thread dies: then nobody knows what came of the attempt. */
+  async attempt(message: Message, stop: AbortSignal): Promise<Outcome> {
+    stop.throwIfAborted();
+    this.#lastId += 1;
+    const id = this.#lastId;
+    const startedAt = new Date();
+    const thread = this.#thread ?? this.#start();
+    this.#thread = thread;
+    const done = Promise.withResolvers<Outcome>();
+    thread.running.set(id, done);
+    const cut = () => done.reject(stop.reason);
+    stop.addEventListener("abort", cut, { once: true });
+    const limitMs = message.timeoutMs + OVERDUE_MS;
+    const end = () => {
+      // On a busy machine a thread takes seconds to load its modules. One that cannot do it dies.
+      if (!thread.isLoaded) {
+        overdue = setTimeout(end, limitMs);
+        return;
+      }
+      const ms = Date.now() - startedAt.getTime();
+      const nothing = { status: null, signature: null, responseHeaders: null, response: null };
+      done.resolve({ ...timedOut(message.timeoutMs), ...nothing, startedAt, durationMs: ms, heldMs: ms });
+      // It does nothing else either. What it could not end in time is attempted again.
+      this.#drop(thread);
+      void thread.worker.terminate();
+    };
+    let overdue = setTimeout(end, limitMs);
+    thread.worker.postMessage({ id, message } satisfies Task);
+    return await done.promise.finally(() => {
+      clearTimeout(overdue);
+      stop.removeEventListener("abort", cut);
+      thread.running.delete(id);
+    });
+  }
+
+  /** Ends the thread, and with it all its connections. */
+  async stop(): Promise<void> {
+    await this.#thread?.worker.terminate();
+  }
+
+  #start(): Thread {
+    const worker = new Worker(new URL("./attempt.ts", import.meta.url), { workerData: this.#data });
+    const thread: Thread = { worker, isLoaded: false, running: new Map() };
+    worker.unref();
+    worker.on("message", (message: Done | typeof LOADED) => {
+      thread.isLoaded = true;
+      if (message === LOADED) return;
+      this.#usedMs += message.usedMs;
+      thread.running.get(message.id)?.resolve(message.outcome);
+    });
+    let fault: unknown = new Error("the thread of this attempt was stopped");
+    worker.on("error", (error) => {
+      fault = error;
+    });
+    worker.on("exit", () => {
+      this.#drop(thread);
+      for (const { reject } of thread.running.values()) reject(fault);
+    });
+    return thread;
+  }
+
+  /** The next attempt starts another thread. */
+  #drop(thread: Thread): void {
+    if (this.#thread === thread) this.#thread = undefined;
+  }
+}
