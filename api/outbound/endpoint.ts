@@ -3,7 +3,7 @@ import { constants } from "node:crypto";
 import { type LookupAddress, promises } from "node:dns";
 import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from "node:http";
 import { Agent as HttpsAgent, request as requestHttps } from "node:https";
-import { connect as connectTcp, isIP, type LookupFunction, type NetConnectOpts } from "node:net";
+import { connect as connectTcp, isIP, type LookupFunction, type NetConnectOpts, type Socket } from "node:net";
 import { Duplex } from "node:stream";
 import { Agent, buildConnector } from "undici";
 import { boundInterim } from "../../shared/kept-connections.ts";
@@ -68,7 +68,7 @@ function refuseAddress(address: string, policy: EndpointPolicy): void {
 type Resolve = (host: string) => Promise<LookupAddress[]>;
 
 /**
- * The peer chooses what its side of a handshake costs us, on the event loop: with DHE and a modulus of 10,000 bits 0.6 s. So only key exchanges of
+ * The peer chooses what its side of a handshake costs us: with DHE and a modulus of 10,000 bits 0.6 s. So only key exchanges of
  * a fixed size are offered. Every server that speaks TLS 1.3, or 1.2 with forward secrecy as RFC 9325 asks for, knows one of them. A connection has
  * one handshake: the peer could ask for others, with longer certificates.
  */
@@ -102,6 +102,8 @@ export function guardedAgent(options: GuardedAgentOptions): Agent {
   const policy = { allowLocal, allowNetworks };
   const lookup = guardedLookup(policy, resolve);
   const connect = buildConnector({ ...TLS, allowH2: false, timeout: connectTimeoutMs, lookup });
+  /** undici's own options for the sockets that it makes. */
+  const socketOptions = { lookup, noDelay: true, keepAlive: true, keepAliveInitialDelay: 60_000 };
   return new Agent({
     connections,
     ...rest,
@@ -114,7 +116,16 @@ export function guardedAgent(options: GuardedAgentOptions): Agent {
         callback(error as Error, null);
         return;
       }
-      connect(target, callback);
+      if (target.protocol === "http:") {
+        connect(target, callback);
+        return;
+      }
+      const port = Number(target.port) || 443;
+      const httpSocket = new CountedSocket({ host: target.hostname, port, ...socketOptions });
+      connect({ ...target, httpSocket: httpSocket as unknown as Socket }, (...result) => {
+        httpSocket.unbind();
+        callback(...result);
+      });
     },
   });
 }
@@ -155,13 +166,14 @@ export function guardedClient({
   };
 }
 
-/** What a server may send before its TLS connection stands. Its chain of certificates is most of it, 3 to 8 kB of public authorities. */
+/**
+ * What a server may send before its TLS connection stands. Its chain of certificates is most of it, 3 to 8 kB of public authorities. All certificates
+ * are checked, also where none of them is any authority's: 16 kB of them take up to 0.2 s. TLS has no setting for that, so the bytes are counted
+ * before it gets them.
+ */
 const HANDSHAKE_BYTES = 16 * 1024;
 
-/**
- * An agent that breaks off longer handshakes. All certificates of a chain are checked on the event loop: twenty with the largest keys take 70 ms, also
- * where none of them is any authority's. TLS has no setting for that, so the bytes are counted before it gets them.
- */
+/** An agent that breaks off longer handshakes. */
 class ShortHandshakes extends HttpsAgent {
   override createConnection(options: NetConnectOpts, callback?: (error: Error | null, stream: Duplex) => void) {
     const counted = new CountedSocket(options);
