@@ -15,6 +15,7 @@ import { getBlock, getChainId, getCode, getTransaction, getTransactionReceipt } 
 import { inferenceEscrowAbi, workerRegistryAbi } from "../protocol/generated/abi.ts";
 import type { AccountWord } from "../protocol/words.ts";
 import { readerOf } from "../shared/contract-reader.ts";
+import { LogSpan } from "../shared/log-span.ts";
 import { nodeTransport } from "../shared/node-transport.ts";
 import { nodeHost } from "../shared/node-url.ts";
 import { oneLine } from "../shared/one-line.ts";
@@ -46,16 +47,21 @@ export const chainLog = ({ address, topics, data, blockNumber, logIndex, transac
   transactionHash: transactionHash as Hex,
 });
 
+/** Blocks, or receipts, that are asked for at once. */
+const AT_ONCE = 20;
+
 /** Reads logs in bounded spans: nodes refuse, or silently cut, what is too much at once. */
 export class LogReader {
   readonly #client: Client;
-  #span: bigint;
+  readonly #largest: number;
+  #span: LogSpan;
   readonly #onTime: (block: bigint, time: number) => void;
 
   /** `onTime` learns when the block of a log was, from nodes that say so. */
   constructor(client: Client, span: bigint, onTime: (block: bigint, time: number) => void = () => undefined) {
     this.#client = client;
-    this.#span = span;
+    this.#largest = Number(span);
+    this.#span = new LogSpan(this.#largest);
     this.#onTime = onTime;
   }
 
@@ -63,7 +69,8 @@ export class LogReader {
   async read(filter: LogFilter, from: bigint, to: bigint): Promise<ChainLog[]> {
     const logs: ChainLog[] = [];
     for (let next = from; next <= to; ) {
-      const end = next + this.#span - 1n < to ? next + this.#span - 1n : to;
+      const span = BigInt(this.#span.blocks);
+      const end = next + span - 1n < to ? next + span - 1n : to;
       const found = await this.#page(filter, next, end);
       // A refusal made the span smaller: the same place again.
       if (found === null) continue;
@@ -76,7 +83,8 @@ export class LogReader {
   /** The last log before block `before`; reads backwards, so that a recent one is found soon. */
   async lastBefore(filter: LogFilter, before: bigint, first: bigint): Promise<ChainLog | null> {
     for (let end = before - 1n; end >= first; ) {
-      const start = end - this.#span + 1n > first ? end - this.#span + 1n : first;
+      const span = BigInt(this.#span.blocks);
+      const start = end - span + 1n > first ? end - span + 1n : first;
       const found = await this.#page(filter, start, end);
       if (found === null) continue;
       const last = found.at(-1);
@@ -86,7 +94,9 @@ export class LogReader {
     return null;
   }
 
-  async #page({ address, topics }: LogFilter, from: bigint, to: bigint): Promise<ChainLog[] | null> {
+  async #page(filter: LogFilter, from: bigint, to: bigint): Promise<ChainLog[] | null> {
+    const { address, topics } = filter;
+    const blocks = Number(to - from) + 1;
     const range = { fromBlock: numberToHex(from), toBlock: numberToHex(to) };
     try {
       const raw = await this.#client.request({
@@ -96,13 +106,31 @@ export class LogReader {
       for (const { blockNumber, blockTimestamp } of raw) {
         if (blockNumber && Number(blockTimestamp ?? 0) > 0) this.#onTime(BigInt(blockNumber), Number(blockTimestamp));
       }
+      this.#span.taken(blocks);
       return raw.map(chainLog);
     } catch (error) {
-      if (from === to) throw new VerifyError(`the node gave no logs of block ${from}: ${firstLine(error)}`);
       // Providers have limits of their own, of blocks or of results, and no common error for them.
-      this.#span = (to - from + 1n) / 2n;
-      return null;
+      if (blocks > 1) {
+        this.#span.refused(blocks);
+        return null;
+      }
+      const logs = await this.#fromReceipts(filter, from).catch(() => null);
+      if (logs === null) throw new VerifyError(`the node gave no logs of block ${from}: ${firstLine(error)}`);
+      // The logs of this block were too many, which says nothing of other blocks.
+      this.#span = new LogSpan(this.#largest);
+      return logs;
     }
+  }
+
+  /** Logs of a block that has more of them than a reply may hold, transaction by transaction. */
+  async #fromReceipts({ address, topics = [] }: LogFilter, blockNumber: bigint): Promise<ChainLog[]> {
+    const { transactions } = await getBlock(this.#client, { blockNumber });
+    const addresses = [address].flat().map((one) => one.toLowerCase());
+    const receipts = await inTurns(transactions, (hash) => getTransactionReceipt(this.#client, { hash }));
+    return receipts
+      .flatMap(({ logs }) => logs)
+      .filter((log) => addresses.includes(log.address.toLowerCase()))
+      .filter((log) => topics.every((wanted, i) => wanted === null || [wanted].flat().includes(log.topics[i] as Hex)));
   }
 }
 
@@ -269,13 +297,22 @@ async function readContracts(client: Client, escrow: Address) {
   }
 }
 
+/** Asks for each of these, some at once. */
+async function inTurns<T, R>(all: readonly T[], ask: (one: T) => Promise<R>): Promise<R[]> {
+  const found: R[] = [];
+  for (let i = 0; i < all.length; i += AT_ONCE) {
+    found.push(...(await Promise.all(all.slice(i, i + AT_ONCE).map(ask))));
+  }
+  return found;
+}
+
 /** Block times, read once each: `timeOf` is for blocks that `note` was told of or `readTimes` has read. */
 function blockTimes(client: Client) {
   const times = new Map<bigint, number>();
   const note = (block: bigint, time: number): void => void times.set(block, time);
   const readTimes = async (blocks: Iterable<bigint>): Promise<void> => {
     const missing = [...new Set(blocks)].filter((block) => !times.has(block));
-    const found = await Promise.all(missing.map((blockNumber) => getBlock(client, { blockNumber })));
+    const found = await inTurns(missing, (blockNumber) => getBlock(client, { blockNumber }));
     for (const { number, timestamp } of found) note(number, Number(timestamp));
   };
   const timeOf = (block: bigint): number => {

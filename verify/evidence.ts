@@ -8,7 +8,7 @@ import type { AnyEvent, AuditAddresses } from "./events.ts";
 /** Seconds; immutable. */
 type AuditWindows = ContractFunctionReturnType<typeof inferenceEscrowAbi, "view", "windows">;
 
-/** Events of the escrow and the panel that decide what is in force. With all events of catalog and registry: the configuration. */
+/** Events that decide what is in force. With those of the workers concerned they are the configuration. */
 export const CONFIGURATION_EVENTS = {
   escrow: [
     "FeeScheduled",
@@ -27,6 +27,8 @@ export const CONFIGURATION_EVENTS = {
     "EarningsWithdrawn",
   ],
   panel: ["ArbitersSet"],
+  catalog: ["ModelListed", "PricesScheduled", "RetirementScheduled"],
+  registry: ["StakeTermsScheduled", "SvcWorthScheduled"],
 } as const;
 
 export type JobEvidence = {
@@ -40,7 +42,7 @@ export type JobEvidence = {
   events: readonly AnyEvent[];
   /** Those transactions. */
   transactions: ReadonlyMap<Hex, AuditTransaction>;
-  /** All events of catalog and registry and CONFIGURATION_EVENTS, from the deployment to the job's last event. */
+  /** CONFIGURATION_EVENTS, and all events of the registry about the job's workers, from the deployment to the job's last event. */
   configuration: readonly AnyEvent[];
   /**
    * Events of the job's wallet up to the job's last event: ACCOUNT_EVENTS since its first deposit; JOB_BALANCE_EVENTS from its last
@@ -53,7 +55,7 @@ export type JobEvidence = {
    * Compensated of the UTC days on which the job was compensated, each with its job's JobLocked.
    */
   related: readonly AnyEvent[];
-  /** Block time of every block with an event above. */
+  /** Block time of every block with an event above, of the configuration where it is of use. */
   timeOf: (block: bigint) => number;
   /** The job as the escrow has it stored now. */
   stored: { status: number; credits: number; worker: Address | null; operator: number };

@@ -40,6 +40,16 @@ const topicsOf = (...names: EscrowEventName[]): Hex[] => names.map((name) => eve
 const CONFIGURATION = [
   ...topicsOf(...CONFIGURATION_EVENTS.escrow),
   ...CONFIGURATION_EVENTS.panel.map((name) => eventTopic("panel", name)),
+  ...CONFIGURATION_EVENTS.catalog.map((name) => eventTopic("catalog", name)),
+  ...CONFIGURATION_EVENTS.registry.map((name) => eventTopic("registry", name)),
+];
+/** Events of the configuration whose times count: terms that are announced, and keys that left. */
+const TIMED: readonly string[] = [
+  "FeeScheduled",
+  "ModelListed",
+  "PricesScheduled",
+  "StakeTermsScheduled",
+  "SignerRemoved",
 ];
 
 /** `stored`: the answer of {@link Chain}'s `storedJob`. `near`: the block of the lock, from anybody: where it is wrong, the lock is looked for. */
@@ -59,34 +69,33 @@ const noLock = (jobId: Hex, where: string): VerifyError =>
 export class EvidenceReader {
   readonly chain: Chain;
   readonly addresses: AuditAddresses;
-  /** The events since the deployment that change terms: of the catalog, the registry, the arbiters, the operators and the administration. */
-  readonly configuration: readonly AnyEvent[];
   /** Block of the deployment: the escrow's first event. */
   readonly birth: bigint;
+  /** The events since the deployment that decide what is in force, and those of the workers that were needed so far. */
+  #configuration: readonly AnyEvent[];
+  /** Workers whose events are read, by their signing keys. */
+  readonly #workers = new Map<Address, Promise<void>>();
   readonly #transactions = new Map<Hex, Promise<{ transaction: AuditTransaction; events: AnyEvent[] }>>();
 
   private constructor(chain: Chain, addresses: AuditAddresses, configuration: readonly AnyEvent[]) {
     this.chain = chain;
     this.addresses = addresses;
-    this.configuration = configuration;
+    this.#configuration = configuration;
     this.birth = eventsOf(configuration, "escrow", "TreasurySet")[0]?.block ?? chain.startBlock;
   }
 
   static async begin(chain: Chain): Promise<EvidenceReader> {
     const { escrow, catalog, registry, panel } = chain.addresses;
-    const filters: LogFilter[] = [
-      { address: [escrow, panel], topics: [CONFIGURATION] },
-      { address: [catalog, registry] },
-    ];
-    const logs = await Promise.all(filters.map((filter) => chain.logs.read(filter, chain.startBlock, chain.head)));
-    const configuration = decodeLogs(logs.flat(), chain.addresses);
+    // By topic: anybody can register workers, and make the registry emit as much as he pays for.
+    const filter = { address: [escrow, panel, catalog, registry], topics: [CONFIGURATION] };
+    const configuration = decodeLogs(await chain.logs.read(filter, chain.startBlock, chain.head), chain.addresses);
     const treasury = eventsOf(configuration, "escrow", "TreasurySet").map(({ args }) => args.treasury);
     if (treasury.length === 0) {
       throw new VerifyError(
         `the escrow ${escrow} has no TreasurySet event from block ${chain.startBlock} on: it was deployed before --start-block, or it is no InferenceEscrow`,
       );
     }
-    await chain.readTimes(configuration.map(({ block }) => block));
+    await chain.readTimes(configuration.filter(({ name }) => TIMED.includes(name)).map(({ block }) => block));
     return new EvidenceReader(chain, { ...chain.addresses, treasury }, configuration);
   }
 
@@ -116,7 +125,10 @@ export class EvidenceReader {
     ]);
     const events = inChainOrder(found.flatMap((one) => one.events));
     if (jobStory(jobId, events) === null) throw noLock(jobId, "receipts");
-    const related = await this.#related(events, walletHistory, last);
+    const [related, configuration] = await Promise.all([
+      this.#related(events, walletHistory, last),
+      this.#configurationFor(events.filter((event) => jobOfEvent(event) === jobId)),
+    ]);
     await chain.readTimes([...events, ...walletHistory, ...related].map(({ block }) => block));
     return {
       jobId,
@@ -126,7 +138,7 @@ export class EvidenceReader {
       disputeBond: chain.disputeBond,
       events,
       transactions: new Map(found.map(({ transaction }) => [transaction.hash, transaction])),
-      configuration: this.configuration,
+      configuration,
       walletHistory,
       related,
       timeOf: chain.timeOf,
@@ -155,7 +167,7 @@ export class EvidenceReader {
 
   /** Reads the evidence for the next blocks of a range, up to `to`. */
   async blocks(progress: RangeProgress, to: bigint): Promise<BlocksEvidence> {
-    const { chain, addresses, configuration } = this;
+    const { chain, addresses } = this;
     const { escrow, stablecoin } = addresses;
     const from = progress.next;
     const transfer = eventTopic("stablecoin", "Transfer");
@@ -174,6 +186,8 @@ export class EvidenceReader {
       this.#accountsAt(progress.from - 1n, unknown),
       chain.readTimes(compensated.map(({ block }) => block)),
     ]);
+    const open = Object.values(progress.open).flat();
+    const configuration = await this.#configurationFor([...open, ...earlier, ...events]);
     const openingOf = (wallet: Address): AccountWord => accounts.get(wallet) ?? NO_ACCOUNT;
     return { from, to, escrow, events, earlier, configuration, openingOf, timeOf: chain.timeOf };
   }
@@ -219,6 +233,26 @@ export class EvidenceReader {
   /** Decoded events of many logs, with the treasuries known. */
   async #events(filter: LogFilter, from: bigint, to: bigint): Promise<AnyEvent[]> {
     return decodeLogs(await this.chain.logs.read(filter, from, to), this.addresses);
+  }
+
+  /** The configuration with the workers that these events name. */
+  async #configurationFor(events: readonly AnyEvent[]): Promise<readonly AnyEvent[]> {
+    const named = [...new Set(events.flatMap(workerOf))];
+    const unknown = named.filter((worker) => !this.#workers.has(worker));
+    for (let i = 0; i < unknown.length; i += TOPICS) {
+      const some = unknown.slice(i, i + TOPICS);
+      const reading = this.#readWorkers(some);
+      for (const worker of some) this.#workers.set(worker, reading);
+    }
+    await Promise.all(named.map((worker) => this.#workers.get(worker)));
+    return this.#configuration;
+  }
+
+  async #readWorkers(workers: readonly Address[]): Promise<void> {
+    const { startBlock, head } = this.chain;
+    const filter = { address: this.addresses.registry, topics: [null, null, workers.map(addressTopic)] };
+    const found = await this.#events(filter, startBlock, head);
+    this.#configuration = inChainOrder([...this.#configuration, ...found]);
   }
 
   /** Events of the escrow about these jobs, from the deployment on. */
@@ -328,6 +362,13 @@ export class EvidenceReader {
     }
     return found;
   }
+}
+
+/** The signing key of the worker that an event of the escrow or the registry names, lower case. */
+function workerOf({ contract, args }: AnyEvent): Address[] {
+  const { worker, signer } = args as { worker?: unknown; signer?: unknown };
+  const key = contract === "registry" ? signer : contract === "escrow" ? worker : null;
+  return typeof key === "string" ? [key.toLowerCase() as Address] : [];
 }
 
 /** True if nothing can follow: the job is over and the treasury owes nothing for it. */

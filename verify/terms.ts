@@ -26,7 +26,7 @@ const OPERATOR_EVENTS = [
 
 const same = (a: Address | undefined, b: Address) => a?.toLowerCase() === b.toLowerCase();
 
-/** The configuration: events of catalog, registry and panel, and the escrow's own, in chain order. Each method looks before `place`. */
+/** The configuration (`CONFIGURATION_EVENTS`, and events of workers) in chain order. Each method looks before `place`. */
 export class Terms {
   readonly #events: readonly AnyEvent[];
   readonly #timeOf: (block: bigint) => number;

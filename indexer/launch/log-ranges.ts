@@ -2,6 +2,7 @@
  * Ranges of eth_getLogs that the node takes. Providers limit blocks or results of one call, each in other words and codes; Ponder knows some of
  * them, and gives up at the others. Here any refusal halves the range, and what the node takes is remembered.
  */
+import { LogSpan } from "../../shared/log-span.ts";
 
 type Filter = { fromBlock?: string; toBlock?: string };
 type Body = { id?: unknown; method?: string; params?: [Filter] };
@@ -9,40 +10,8 @@ type Reply = { result?: unknown[]; error?: unknown };
 
 /** Pieces of one range that are asked for at once. */
 const AT_ONCE = 4;
-/** A size that was refused is tried again after so long: results may have been what was limited, and other blocks have fewer. */
-const AGAIN_MS = 60_000;
 /** A piece of several blocks that takes longer is asked for again in smaller ones: Ponder gives the whole range 10 s. */
 const PIECE_MS = 3_000;
-
-/** The number of blocks that are asked for at once: at most the setting, and less than was last refused. */
-export class LogSpan {
-  readonly #largest: number;
-  #span: number;
-  #refused = Number.POSITIVE_INFINITY;
-  #refusedAt = Number.NEGATIVE_INFINITY;
-
-  constructor(largest: number) {
-    this.#largest = largest;
-    this.#span = largest;
-  }
-
-  get blocks(): number {
-    return this.#span;
-  }
-
-  /** So many blocks were refused. */
-  refused(blocks: number, now = performance.now()): void {
-    this.#refused = Math.min(this.#refused, blocks);
-    this.#refusedAt = now;
-    this.#span = Math.min(this.#span, Math.max(1, Math.floor(blocks / 2)));
-  }
-
-  /** So many blocks were answered. */
-  taken(blocks: number, now = performance.now()): void {
-    if (now - this.#refusedAt > AGAIN_MS) this.#refused = Number.POSITIVE_INFINITY;
-    if (blocks >= this.#span) this.#span = Math.min(this.#largest, this.#refused - 1, blocks + Math.ceil(blocks / 4));
-  }
-}
 
 /** A `fetch` that asks the node at `url` for logs in ranges that it takes, `largest` blocks at most; everything else as `ask` does. */
 export function withLogRanges(url: string, largest: number, ask: typeof fetch, pieceMs = PIECE_MS): typeof fetch {

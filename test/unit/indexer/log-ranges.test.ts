@@ -3,7 +3,8 @@
  * (10 blocks), Besu (-32005), results instead of blocks. Reports: ponder-sh/ponder#833, #1362, #1940, enviodev/hyperindex#605.
  */
 import { describe, expect, it } from "vitest";
-import { LogSpan, withLogRanges } from "../../../indexer/launch/log-ranges.ts";
+import { withLogRanges } from "../../../indexer/launch/log-ranges.ts";
+import { LogSpan } from "../../../shared/log-span.ts";
 
 const URL = "http://node.test/";
 type Range = { from: number; to: number };
