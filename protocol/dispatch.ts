@@ -196,6 +196,24 @@ export const lengthGrace = (completionSeconds: number): number => Math.min(15, c
  */
 export const contextMargin = (window: number): number => 64 + Math.ceil(window / 64);
 
+/** UTF-8 bytes of a token of an answer, or more: no tokenizer in use has longer ones. */
+const BYTES_PER_TOKEN = 1_024;
+const LEAST_ANSWER_BYTES = 64 * 1024;
+const MOST_ANSWER_BYTES = 8 * 1024 * 1024;
+/** Pieces of a token: more than one for each of its characters. */
+const PIECES_PER_TOKEN = 16;
+const LEAST_PIECES = 4_096;
+
+/**
+ * The most that an answer of `maxTokens` tokens may have: UTF-8 bytes of its text and its reasoning together, and events that they come in. What is
+ * longer is a broken model server's: the worker ends the job before it sends more, since a gateway takes that for misconduct.
+ * @example answerBounds(500) // { bytes: 512_000, pieces: 8_000 }
+ */
+export const answerBounds = (maxTokens: number): { bytes: number; pieces: number } => ({
+  bytes: Math.min(MOST_ANSWER_BYTES, Math.max(LEAST_ANSWER_BYTES, maxTokens * BYTES_PER_TOKEN)),
+  pieces: Math.max(LEAST_PIECES, maxTokens * PIECES_PER_TOKEN),
+});
+
 /** Body of an output request. */
 export const outputRequestSchema = dispatchSchema
   .pick({ assignment: true, signature: true })

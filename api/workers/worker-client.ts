@@ -4,6 +4,7 @@ import { z } from "zod";
 import {
   ASSIGNMENT_HEADER,
   acknowledgedEvent,
+  answerBounds,
   completedEvent,
   type Dispatch,
   deltaEvent,
@@ -236,16 +237,8 @@ export type DispatchEvents = {
 
 /** No event of the protocol is larger, an answer in one piece included. */
 const MAX_EVENT_BYTES = 9 * 1024 * 1024;
-/** Pieces for each token of an answer: more than one for each of its characters. Short answers have this floor. */
-const PIECES_PER_TOKEN = 16;
-const LEAST_PIECES = 4_096;
 /** Events of proxies that fill silence. */
 const KEEP_ALIVE = /^(?:ping|heartbeat|keep-?alive)$/i;
-/** An answer larger than this is a broken or hostile worker's. */
-const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
-/** No token of any tokenizer in use is longer; short answers have this floor. */
-const BYTES_PER_TOKEN = 1_024;
-const LEAST_ANSWER_BYTES = 64 * 1024;
 /** Frame of an event, and the most that JSON makes of a byte (`\u0000`). */
 const EVENT_BYTES = 256;
 const ESCAPED = 6;
@@ -253,11 +246,6 @@ const ESCAPED = 6;
 const SPARE_BYTES = 256 * 1024;
 /** After its last event a worker ends the response; then the connection serves the next job. */
 const LINGER_MS = 1_000;
-
-/** Bytes of text and reasoning together that an answer of so many tokens can have. */
-function answerLimit(maxTokens: number): number {
-  return Math.min(MAX_ANSWER_BYTES, Math.max(LEAST_ANSWER_BYTES, maxTokens * BYTES_PER_TOKEN));
-}
 
 type Body = AsyncIterable<Buffer> & { destroy(): unknown };
 
@@ -299,8 +287,7 @@ async function linger(chunks: AsyncIterator<Buffer>, body: Body): Promise<void> 
 
 class JobStream {
   completed: CompletedEvent | undefined;
-  readonly #limit: number;
-  readonly #mostPieces: number;
+  readonly #bounds: ReturnType<typeof answerBounds>;
   readonly #events: DispatchEvents;
   readonly #parser: ReturnType<typeof createParser>;
   // One decoder for the whole stream: a character may be cut between two network packets.
@@ -315,8 +302,7 @@ class JobStream {
   readonly #seen = new Set<string>();
 
   constructor(maxTokens: number, events: DispatchEvents) {
-    this.#limit = answerLimit(maxTokens);
-    this.#mostPieces = Math.max(LEAST_PIECES, maxTokens * PIECES_PER_TOKEN);
+    this.#bounds = answerBounds(maxTokens);
     this.#events = events;
     this.#parser = createParser({
       maxBufferSize: MAX_EVENT_BYTES,
@@ -371,11 +357,12 @@ class JobStream {
     this.#textBytes += bytes;
     this.#accounted += EVENT_BYTES + bytes * ESCAPED;
     this.#pieces += 1;
-    if (this.#textBytes > this.#limit) {
-      throw new WorkerFailure("oversized", `the answer exceeds ${this.#limit} bytes`, true);
+    const most = this.#bounds;
+    if (this.#textBytes > most.bytes) {
+      throw new WorkerFailure("oversized", `the answer exceeds ${most.bytes} bytes`, true);
     }
-    if (this.#pieces > this.#mostPieces) {
-      throw new WorkerFailure("oversized", `the answer comes in more than ${this.#mostPieces} pieces`, true);
+    if (this.#pieces > most.pieces) {
+      throw new WorkerFailure("oversized", `the answer comes in more than ${most.pieces} pieces`, true);
     }
     if (this.#together?.kind !== kind) {
       this.#hand();

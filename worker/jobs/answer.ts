@@ -1,6 +1,6 @@
 /** From the pieces of a model server to an answer: hashed as it grows, and bounded by what was asked for. */
 import type { Hex } from "viem";
-import { type ChatRequest, type FinishReason, JobErrorCode } from "../../protocol/dispatch.ts";
+import { answerBounds, type ChatRequest, type FinishReason, JobErrorCode } from "../../protocol/dispatch.ts";
 import type { Completion } from "../../protocol/messages.ts";
 import { AnswerHash } from "../../shared/answer-hash.ts";
 import { BackendError, type BackendUsage, estimatePrompt, estimateTokens, type Pieces } from "../backends/backend.ts";
@@ -111,9 +111,6 @@ export const emptyAnswer = ({ messages }: ChatRequest): Generated => ({
   reasoned: 0,
 });
 
-/** No token of any tokenizer in use is longer; an answer with more characters than this a token is a broken server's. */
-const CHARACTERS_PER_TOKEN = 256;
-
 /** A generation that starts at once: the model server works while the chain is asked about the lock. Pieces wait for `drain`. */
 export class Generation {
   readonly #pieces: Pieces;
@@ -153,7 +150,8 @@ export class Generation {
    */
   async drain(send: Send, { cut, end }: Ends): Promise<Generated> {
     const answer = new Answer();
-    const limit = Math.max(65_536, this.#request.max_tokens * CHARACTERS_PER_TOKEN);
+    const most = answerBounds(this.#request.max_tokens);
+    let [bytes, pieces] = [0, 0];
     let reasoning = "";
     let begun = false;
     const hand = (kind: PieceKind, text: string): void => {
@@ -188,13 +186,15 @@ export class Generation {
       if (next.done) throw brokenOff();
       const piece = next.value;
       if (piece.kind === "end") return finish(piece.finishReason, piece.usage);
+      bytes += Buffer.byteLength(piece.text);
+      pieces += 1;
+      if (bytes > most.bytes || pieces > most.pieces) {
+        throw new JobError(JobErrorCode.TooLong, "the model server sent more text than max_tokens can be");
+      }
       if (piece.kind === "text") deliver(answer.write(piece.text));
       else {
         reasoning += piece.text;
         hand("reasoning", piece.text);
-      }
-      if (answer.characters + reasoning.length > limit) {
-        throw new JobError(JobErrorCode.TooLong, "the model server sent more text than max_tokens can be");
       }
     }
   }

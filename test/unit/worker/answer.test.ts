@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { answerHash } from "../../../protocol/answer-hash.ts";
+import { answerBounds } from "../../../protocol/dispatch.ts";
 import type { BackendPiece, Pieces } from "../../../worker/backends/backend.ts";
 import { Answer, Generation } from "../../../worker/jobs/answer.ts";
 
@@ -123,8 +124,34 @@ describe("reasoning", () => {
   });
 
   it("without end ends the job", async () => {
-    const endless: BackendPiece = { kind: "reasoning", text: "x".repeat(66_000) };
+    const endless: BackendPiece = { kind: "reasoning", text: "x".repeat(103_000) };
     await expect(drain(endless)).rejects.toMatchObject({ code: "answer_too_long" });
+  });
+});
+
+describe("an answer of a model server that ignores max_tokens", () => {
+  // Its gateway takes more than these bounds for misconduct of the worker.
+  const most = answerBounds(16);
+  async function* endless(text: string): Pieces {
+    for (;;) yield { kind: "text", text };
+  }
+
+  it.each([
+    ["of long characters", "語".repeat(20_000)],
+    ["in one piece", "x".repeat(3_000_000)],
+    ["in tiny pieces", "x"],
+    ["of new lines", "\n"],
+  ])("%s is ended before the gateway's bounds", async (_what, text) => {
+    let [bytes, pieces] = [0, 0];
+    const generation = new Generation(endless(text), { messages: [], max_tokens: 16 });
+    const send = (_kind: string, piece: string) => {
+      bytes += Buffer.byteLength(piece);
+      pieces += 1;
+    };
+    const drained = generation.drain(send, { cut: new AbortController().signal });
+    await expect(drained).rejects.toMatchObject({ code: "answer_too_long" });
+    expect(bytes).toBeLessThanOrEqual(most.bytes);
+    expect(pieces).toBeLessThanOrEqual(most.pieces);
   });
 });
 
