@@ -1,7 +1,7 @@
 /** Requests to endpoints that somebody else names: their URLs, and the connections to them. */
 import { constants } from "node:crypto";
 import { type LookupAddress, promises } from "node:dns";
-import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from "node:http";
+import { type ClientRequest, Agent as HttpAgent, type IncomingMessage, request as requestHttp } from "node:http";
 import { Agent as HttpsAgent, request as requestHttps } from "node:https";
 import { connect as connectTcp, isIP, type LookupFunction, type NetConnectOpts, type Socket } from "node:net";
 import { Duplex } from "node:stream";
@@ -123,7 +123,7 @@ export function guardedAgent(options: GuardedAgentOptions): Agent {
       const port = Number(target.port) || 443;
       const httpSocket = new CountedSocket({ host: target.hostname, port, ...socketOptions });
       connect({ ...target, httpSocket: httpSocket as unknown as Socket }, (...result) => {
-        httpSocket.unbind();
+        httpSocket.allow(Number.POSITIVE_INFINITY);
         callback(...result);
       });
     },
@@ -152,7 +152,7 @@ export function guardedClient({
   ...policy
 }: EndpointPolicy & { resolve?: Resolve }): GuardedClient {
   const options = { keepAlive: true, timeout: IDLE_MS, lookup: guardedLookup(policy, resolve) };
-  const agents = { http: new HttpAgent(options), https: new ShortHandshakes({ ...options, ...TLS }) };
+  const agents = { http: new HttpAgent(options), https: new CountingAgent({ ...options, ...TLS }) };
   return {
     post: async (text, request) => {
       // An address in the URL itself is judged here: Node connects to it without a lookup.
@@ -173,35 +173,52 @@ export function guardedClient({
  */
 const HANDSHAKE_BYTES = 16 * 1024;
 
-/** An agent that breaks off longer handshakes. */
-class ShortHandshakes extends HttpsAgent {
+/**
+ * What a receiver of webhooks may send for each request: the heads of its answers, and the beginning of a body, whose rest is not read. After the
+ * handshake a server can send session tickets and other messages of TLS without an end, which only these bytes tell of.
+ */
+const ANSWER_BYTES = 64 * 1024;
+
+/** An agent that breaks off longer handshakes and answers. */
+class CountingAgent extends HttpsAgent {
+  readonly #counted = new WeakMap<Duplex, CountedSocket>();
+
   override createConnection(options: NetConnectOpts, callback?: (error: Error | null, stream: Duplex) => void) {
     const counted = new CountedSocket(options);
     const secured = super.createConnection({ ...options, socket: counted } as never, callback);
-    secured?.once("secureConnect", () => counted.unbind());
+    secured?.once("secureConnect", () => counted.allow(ANSWER_BYTES));
+    if (secured != null) this.#counted.set(secured, counted);
     return secured;
+  }
+
+  override reuseSocket(socket: Duplex, request: ClientRequest): void {
+    super.reuseSocket(socket, request);
+    this.#counted.get(socket)?.allow(ANSWER_BYTES);
   }
 }
 
-/** A TCP connection that breaks when more than `HANDSHAKE_BYTES` have come, until `unbind` is called. */
+/** A TCP connection that breaks when more bytes have come than it is allowed: first those of a TLS handshake. */
 class CountedSocket extends Duplex {
   readonly #socket;
   #left = HANDSHAKE_BYTES;
+  #tooLong = `the TLS handshake is longer than ${HANDSHAKE_BYTES} bytes`;
 
   constructor(options: NetConnectOpts) {
     super();
     this.#socket = connectTcp(options)
       .on("data", (data) => {
         this.#left -= data.length;
-        if (this.#left < 0) this.destroy(new Error(`the TLS handshake is longer than ${HANDSHAKE_BYTES} bytes`));
+        if (this.#left < 0) this.destroy(new Error(this.#tooLong));
         else if (!this.push(data)) this.#socket.pause();
       })
       .on("end", () => this.push(null))
       .on("error", (error) => this.destroy(error));
   }
 
-  unbind(): void {
-    this.#left = Number.POSITIVE_INFINITY;
+  /** So many bytes may come from now on. */
+  allow(bytes: number): void {
+    this.#left = bytes;
+    this.#tooLong = `the server sent more than ${bytes} bytes in its TLS connection`;
   }
 
   override _read(): void {

@@ -1,21 +1,46 @@
 /** TLS to receivers of webhooks and to workers, against real servers on loopback whose certificates are trusted here. */
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
-import { getCACertificates, setDefaultCACertificates } from "node:tls";
+import { createServer as createTlsServer, getCACertificates, setDefaultCACertificates, type TLSSocket } from "node:tls";
 import { request } from "undici";
 import { expect, it, onTestFinished } from "vitest";
 import { guardedAgent, guardedClient } from "../../../api/outbound/endpoint.ts";
 import { attempt } from "../../../webhooks/attempt.ts";
 import { makeCertificate } from "../../support/certificate.ts";
 
+function trusted(comment = 0) {
+  const certificate = makeCertificate(comment);
+  const before = getCACertificates("default");
+  setDefaultCACertificates([...before, certificate.cert]);
+  onTestFinished(() => setDefaultCACertificates(before));
+  return certificate;
+}
+
+/** A receiver that answers each request by `answer`, whose connections are counted; and attempts of deliveries to it. */
+async function rawReceiver(answer: (socket: TLSSocket) => void) {
+  let connections = 0;
+  const server = createTlsServer(trusted(), (socket) => {
+    connections += 1;
+    socket
+      .on("error", () => {})
+      .on("data", (data) => {
+        if (data.includes("{}")) answer(socket);
+      });
+  });
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  const client = guardedClient({ allowLocal: true });
+  onTestFinished(() => {
+    client.destroy();
+    server.close();
+  });
+  const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
+  const send = () => attempt({ url, secret: "s".repeat(16), body: "{}", timeoutMs: 30_000 }, client);
+  return { send, connections: () => connections };
+}
+
 /** A receiver with such a certificate, and attempts of deliveries to it. */
 async function receiver(comment = 0, isTrusted = true) {
-  const certificate = makeCertificate(comment);
-  if (isTrusted) {
-    const before = getCACertificates("default");
-    setDefaultCACertificates([...before, certificate.cert]);
-    onTestFinished(() => setDefaultCACertificates(before));
-  }
+  const certificate = isTrusted ? trusted(comment) : makeCertificate(comment);
   const bodies: string[] = [];
   const server = createServer(certificate, (request, response) => {
     let body = "";
@@ -61,6 +86,27 @@ it("breaks off a handshake with more certificates than any authority's, and says
     error: expect.stringContaining("the TLS handshake is longer than 16384 bytes"),
   });
   expect(bodies).toEqual([]);
+});
+
+it("breaks off an answer that takes far more bytes of TLS than it has", async () => {
+  const { send } = await rawReceiver(async (socket) => {
+    const write = (text: string) => new Promise((done) => socket.write(text, done));
+    await write("HTTP/1.1 200 OK\r\ncontent-length: 0\r\nx: ");
+    // Each byte is a record of its own, of 23 bytes.
+    for (let n = 0; n < 5_000 && !socket.destroyed; n++) await write("x");
+    await write("\r\n\r\n");
+  });
+  expect(await send()).toMatchObject({
+    result: "connection",
+    error: expect.stringContaining("more than 65536 bytes in its TLS connection"),
+  });
+});
+
+it("counts the bytes of each answer anew on a kept connection", async () => {
+  const answer = `HTTP/1.1 200 OK\r\ncontent-length: 0\r\nx: ${"x".repeat(15_000)}\r\n\r\n`;
+  const { send, connections } = await rawReceiver((socket) => void socket.write(answer));
+  for (let n = 0; n < 6; n++) expect(await send()).toMatchObject({ result: "delivered" });
+  expect(connections()).toBe(1);
 });
 
 it("delivers nothing to a server whose certificate nobody signed, or that is not there", async () => {
