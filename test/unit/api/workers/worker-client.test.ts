@@ -318,8 +318,8 @@ describe("the gateway's connection to workers", () => {
 
     it("whose error is a sentence, of which one line is kept", async () => {
       const error = (message: string) => [event("error", { code: "backend_failed", message })];
-      expect((await heard(error("boom\n\u2028!"))).outcome).toBe("backend_failed: boom !");
-      expect((await heard(error("x".repeat(1_000)))).outcome).toBe(`backend_failed: ${"x".repeat(200)}`);
+      expect((await heard(error("boom\n\u2028!"))).outcome).toBe("backend_failed: boom\\u000a\\u2028!");
+      expect((await heard(error("x".repeat(1_000)))).outcome).toBe(`backend_failed: ${"x".repeat(199)}…`);
       expect((await heard(error("x".repeat(8_000_000)))).outcome).toBe(
         "malformed: the worker sent an event with wrong fields: message",
       );
