@@ -5,10 +5,18 @@
 import { randomBytes } from "node:crypto";
 import { getAddress } from "viem";
 import { z } from "zod";
+import { view } from "../api/db/index-rows.ts";
 import { address, contentHash as hash, jobId, txHash as transaction } from "../api/schemas/primitives.ts";
 import { FAILURE_REASONS } from "../protocol/job-status.ts";
 import { usdgValue } from "../protocol/money.ts";
 import { TIERS } from "../protocol/tiers.ts";
+
+/**
+ * The worker of row `e` has enough stake to take jobs. Registering costs none, and each such event makes a delivery for every webhook that names it:
+ * strangers could have the service send thousands for the gas of one transaction.
+ */
+const HAS_STAKE = `EXISTS (SELECT FROM ${view("worker")} registered, ${view("protocol_config")} terms
+  WHERE registered.signer = e.worker AND registered.stake >= LEAST(terms.minimum_stake, terms.next_minimum_stake))`;
 
 /** Date of the shape of all events below. A change that could break a receiver gets another one. */
 const API_VERSION = "2026-11-01";
@@ -187,8 +195,8 @@ export const EVENTS = {
     }),
   },
   "worker.registered": {
-    meaning: "A new worker registered (provider-facing).",
-    from: [{ kind: "worker.registered" }],
+    meaning: "A new worker registered, with at least the minimum stake (provider-facing).",
+    from: [{ kind: "worker.registered", when: HAS_STAKE }],
     everyone: true,
     data: z.object({
       worker_address: workerAddress,

@@ -300,3 +300,15 @@ it("tells a wallet without credits public events at its oldest webhook alone", a
   const told = ["/free/1", "/free/2", "/free/3", "/paying/1", "/paying/2"].filter((path) => ids(path).length > 0);
   expect(told).toEqual(["/free/1", "/paying/1", "/paying/2"]);
 });
+
+it("tells nobody of a worker that registers without a stake", async () => {
+  await protocol.deposit(100);
+  await webhooks.webhook(client, receiver.url("/registered"), ["worker.registered"]);
+  const stranger = privateKeyToAccount(generatePrivateKey());
+  const worker = privateKeyToAccount(generatePrivateKey());
+  await protocol.register([5], stranger, 0n);
+  await protocol.register([5], worker);
+  await quiet();
+  const told = receiver.to("/registered").map(({ event }) => event.data.worker_address);
+  expect(told).toEqual([worker.address]);
+});

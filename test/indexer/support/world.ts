@@ -96,13 +96,12 @@ export class World {
     await this.send(this.client, this.call("InferenceEscrow", "deposit", credits, 1));
   }
 
-  /** Enrolls the worker, or another one, with the minimum stake. */
-  async register(models: number[], worker = this.worker): Promise<void> {
+  /** Enrolls the worker, or another one, with the minimum stake or with another one, millionths of an SVC. */
+  async register(models: number[], worker = this.worker, stake = 1_000_000_000n): Promise<void> {
     const { WorkerRegistry } = this.deployment.contracts;
-    const stake = 1_000_000_000n;
     const owner = this.workerOwner.address;
-    await this.send(this.owner, this.call("ServiceToken", "transfer", owner, 10n * stake * 10n ** 12n));
-    await this.send(this.workerOwner, this.call("ServiceToken", "approve", WorkerRegistry, 10n * stake * 10n ** 12n));
+    await this.send(this.owner, this.call("ServiceToken", "transfer", owner, 10n ** 22n));
+    await this.send(this.workerOwner, this.call("ServiceToken", "approve", WorkerRegistry, 10n ** 22n));
     const domain = registryDomain(this.deployment.chainId, WorkerRegistry);
     const enrollment = await worker.signTypedData({
       domain,
