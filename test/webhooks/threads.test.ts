@@ -3,6 +3,7 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { AddressInfo } from "node:net";
 import type { Worker } from "node:worker_threads";
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from "vitest";
+import { AttemptThread } from "../../webhooks/attempt-thread.ts";
 import { eventually } from "../support/api-client.ts";
 import { costlyServer } from "../support/certificate.ts";
 import { DueDeliveries } from "../support/due-deliveries.ts";
@@ -127,6 +128,29 @@ test("a delivery whose thread dies is attempted again when its lease is over", a
     expect(lost).toMatchObject({ attempt: 2, error: expect.stringContaining("its result is unknown") });
     expect(second).toMatchObject({ status: "delivered", error: null });
   });
+});
+
+test("an attempt whose thread says nothing times out, and another thread follows", async () => {
+  const threads = startedThreads();
+  const thread = new AttemptThread({ allowLocal: true });
+  onTestFinished(() => thread.stop());
+  const arrived = Promise.withResolvers<void>();
+  const urls = {
+    quick: due.receiver.url("/quick"),
+    silent: due.receiver.url("/silent", () => arrived.resolve()),
+  };
+  const send = (url: string) =>
+    thread.attempt({ url, secret: "s".repeat(16), body: "{}", timeoutMs: 60_000 }, new AbortController().signal);
+  expect(await send(urls.quick)).toMatchObject({ result: "delivered" });
+  // The thread's own clock goes on: to this one, it is as if the thread were blocked.
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const silent = send(urls.silent);
+  await arrived.promise;
+  vi.advanceTimersByTime(65_000);
+  expect(await silent).toMatchObject({ result: "timeout", error: "no answer within 60 seconds", signature: null });
+  expect(await send(urls.quick)).toMatchObject({ result: "delivered" });
+  expect(threads).toHaveLength(2);
 });
 
 test("the stop cuts attempts, ends their threads, and leaves the deliveries due", async () => {
