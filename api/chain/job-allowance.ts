@@ -33,6 +33,11 @@ const FIRST_STARTING = 8;
 const FIRST_RUNNING = 32;
 /** Each first token allows so many more to start, and each answer so many more to run: a wallet with many clients has all of its jobs soon. */
 const MORE = 2;
+/**
+ * Answers of a wallet that wait for their settlement, and jobs that run, may be so many times the jobs that may run. A worker of its own can see to
+ * it that the contract refuses the settlement, a block after its client has the answer.
+ */
+const UNSETTLED = 2;
 /** Jobs that began within this time say how many jobs a wallet had before a restart. */
 const RECALLED_MS = 600_000;
 /** One wallet never has more of either at once. */
@@ -49,8 +54,11 @@ const MOST_WALLETS = 10_000;
 
 /** What a wallet may have. `excuses`: failures that will not count against it if the worker is at fault. */
 type Allowed = { starting: number; running: number; excuses: number };
-/** The jobs of a wallet: those before their first token or whose lock is not mined, all that are not over, and the credits of locks on their way. */
-type Jobs = { starting: number; running: number; credits: number };
+/**
+ * The jobs of a wallet: those before their first token or whose lock is not mined; all without their whole answer; with those whose answers are not
+ * settled; and the credits of locks on their way.
+ */
+type Jobs = { starting: number; running: number; open: number; credits: number };
 
 /** A job that counts. Call each when that has happened; what is called twice or too late does nothing. */
 export type CountedJob = {
@@ -58,6 +66,8 @@ export type CountedJob = {
   lockEnded: () => void;
   /** Its first token has come. */
   begun: () => void;
+  /** Its answer is whole, and its settlement is on its way. */
+  answered: () => void;
   ended: () => void;
 };
 
@@ -75,12 +85,14 @@ export class JobAllowance {
   /** Counts a job whose lock is about to be sent; null if the wallet has as many as it may. */
   begin(address: string, credits: number): CountedJob | null {
     const wallet = address.toLowerCase();
-    const jobs = this.#jobs.get(wallet) ?? { starting: 0, running: 0, credits: 0 };
+    const jobs = this.#jobs.get(wallet) ?? { starting: 0, running: 0, open: 0, credits: 0 };
     const allowed = this.#of(wallet);
-    if (jobs.starting >= allowed.starting || jobs.running >= allowed.running) return null;
+    const isFull = jobs.running >= allowed.running || jobs.open >= UNSETTLED * allowed.running;
+    if (isFull || jobs.starting >= allowed.starting) return null;
     this.#jobs.set(wallet, jobs);
     jobs.starting += 1;
     jobs.running += 1;
+    jobs.open += 1;
     jobs.credits += credits;
     let [isStarting, isLocked, hasBegun] = [true, false, false];
     const leaveStart = (hasGoneWell: boolean) => {
@@ -100,13 +112,17 @@ export class JobAllowance {
       // A promised lock can still revert after the first token.
       if (isLocked) leaveStart(true);
     });
+    const answered = once(() => {
+      jobs.running -= 1;
+    });
     const ended = once(() => {
       leaveStart(false);
       lockEnded();
-      jobs.running -= 1;
-      if (jobs.running === 0) this.#jobs.delete(wallet);
+      answered();
+      jobs.open -= 1;
+      if (jobs.open === 0) this.#jobs.delete(wallet);
     });
-    return { lockEnded, begun, ended };
+    return { lockEnded, begun, answered, ended };
   }
 
   /** Milliseconds until the wallet's next job may start. */
@@ -114,8 +130,8 @@ export class JobAllowance {
     return this.#pauses.left(wallet);
   }
 
-  /** A job of the wallet was answered. */
-  answered(wallet: string): void {
+  /** An answer of the wallet was settled: it has paid. */
+  settled(wallet: string): void {
     this.#change(wallet, ({ running, excuses }) => ({
       running: Math.min(running + MORE, MOST),
       excuses: Math.min(excuses + 1, MOST_EXCUSES),
@@ -142,10 +158,11 @@ export class JobAllowance {
    */
   async recall(reader: Reader): Promise<void> {
     const { rows } = await reader.query<{ wallet: string; hasReverted: boolean; since: number; answered: number }>(
-      `WITH recent AS (SELECT wallet, job_id, completion, state = 'unlocked' AND failure = ANY($2) AS is_revert FROM job WHERE job_id > $1),
+      `WITH recent AS (SELECT wallet, job_id, completion IS NOT NULL AND failure IS NULL AS is_paid,
+           state = 'unlocked' AND failure = ANY($2) AS is_revert FROM job WHERE job_id > $1),
          reverted AS (SELECT wallet, max(job_id) AS job_id FROM recent WHERE is_revert GROUP BY wallet)
-       SELECT wallet, bool_or(is_revert) AS "hasReverted", count(completion)::int AS answered,
-         count(completion) FILTER (WHERE recent.job_id > COALESCE(reverted.job_id, ''))::int AS since
+       SELECT wallet, bool_or(is_revert) AS "hasReverted", (count(*) FILTER (WHERE is_paid))::int AS answered,
+         (count(*) FILTER (WHERE is_paid AND recent.job_id > COALESCE(reverted.job_id, '')))::int AS since
        FROM recent LEFT JOIN reverted USING (wallet) GROUP BY wallet`,
       [toApiJobId(newJobId(Date.now() - RECALLED_MS)), [...BY_THE_WALLET]],
     );

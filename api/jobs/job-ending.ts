@@ -75,11 +75,19 @@ type Settleable = KnownAnswer & { relayed?: Promise<Outcome> | null };
 /** An answer and its text. */
 export type FetchedAnswer = Settleable & { text: string };
 
-/** The result of one look at a job's end. `outcome` is that of the last transaction; null if none was sent, and a later look goes on. */
-export type Ending = { did: "settle" | "fail" | "refund" | "finalize" | "nothing"; outcome: Outcome | null };
+/**
+ * The result of one look at a job's end. `outcome` is that of the last transaction; null if none was sent, and a later look goes on. `refusedAs`: the
+ * contract's error, where it refused the job's settlement.
+ */
+export type Ending = {
+  did: "settle" | "fail" | "refund" | "finalize" | "nothing";
+  outcome: Outcome | null;
+  refusedAs?: string | undefined;
+};
 
-/** A settlement on its way. `signed`: hash of its transaction, before that is on record; `done`: whether it was mined as a settlement. */
-export type Settling = { signed: Promise<Hex>; done: Promise<boolean>; charged: number; countedTokens: number };
+/** A settlement on its way. `signed`: hash of its transaction, before that is on record; `done`: whether it was mined as a settlement, or was refused. */
+export type Settling = { signed: Promise<Hex>; done: Promise<Settled>; charged: number; countedTokens: number };
+type Settled = { isSettled: boolean } & Pick<Ending, "refusedAs">;
 
 /** A client waits this long for its job's end on chain. */
 const CLIENT_WAIT_MS = 10_000;
@@ -117,7 +125,7 @@ export class JobEnding {
     const signed = Promise.withResolvers<Hex>();
     signed.promise.catch(() => {}); // Not every caller wants the hash.
     const done = this.#underWayWith(jobId, () => this.#end(job, { ...job.facts, answer }, signed)).then(
-      ({ did, outcome }) => did === "settle" && outcome?.status === "mined",
+      ({ did, outcome, refusedAs }) => ({ isSettled: did === "settle" && outcome?.status === "mined", refusedAs }),
     );
     done.catch((error) =>
       this.#log(jobId).error({ err: error }, "a settlement is not finished; the next sweep takes the job up again"),
@@ -177,6 +185,7 @@ export class JobEnding {
     const { jobId, chain } = job;
     if (isOver(chain.status)) workers.over(jobId, chain.status === ChainStatus.Settled);
     let facts = given;
+    let refusedAs: string | undefined;
     for (;;) {
       const now = head.time;
       const step = nextStep(facts, chain, now, times);
@@ -213,13 +222,14 @@ export class JobEnding {
           }
           log.error("the chain refused a settlement: the job is failed, unless its worker proved the answer");
           if (chain.status === ChainStatus.Proven) return { did: "settle", outcome };
+          refusedAs = name;
           facts = { ...facts, refusal: { reason: "worker_failed", why: `settlement refused: ${name}` } };
           continue;
         }
         case "fail":
-          return { did: "fail", outcome: await this.#fail(jobId, step.refusal) };
+          return { did: "fail", outcome: await this.#fail(jobId, step.refusal), refusedAs };
         case "refund":
-          return { did: "refund", outcome: await this.#refund(jobId, chain.lockedAt) };
+          return { did: "refund", outcome: await this.#refund(jobId, chain.lockedAt), refusedAs };
         case "finalize":
           return { did: "finalize", outcome: await this.#finalize(jobId, facts.answer, chain) };
         case "dispute": {

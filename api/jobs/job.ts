@@ -64,7 +64,7 @@ export type RunParts = LockParts &
       WorkerPool,
       "answeredEmpty" | "candidates" | "charged" | "hosts" | "reportSuccess" | "requestBegan" | "requestEnded" | "test"
     >;
-    allowance: Pick<JobAllowance, "answered" | "failed">;
+    allowance: Pick<JobAllowance, "settled" | "failed">;
     ending: Pick<JobEnding, "answered" | "refuse">;
   };
 
@@ -434,12 +434,11 @@ export class RunningJob {
       this.#countAgainstWallet({ worker, isMisconduct, test: null });
       throw await this.#refuse({ reason, why: `${code}: ${detail}` }, workerBrokeOff);
     }
-    const { workers, allowance } = this.#parts;
+    const { workers } = this.#parts;
     // An empty text says nothing against the model if `max_tokens` ended the answer within its reasoning.
     const isCutShort = finish_reason === "length" && reasoning !== "";
     if (text === "" && !isCutShort) workers.answeredEmpty(worker, model);
     else if (incident?.code !== "tokens_over_reported") workers.reportSuccess(worker.signer, model.number);
-    allowance.answered(wallet);
     timings.end("answer");
     const settling = await this.#parts.ending.answered(this.#endingJob(lock), {
       worker: worker.signer,
@@ -451,11 +450,32 @@ export class RunningJob {
       text,
     });
     void inSpan("settlement", { attributes: { "job.id": toApiJobId(jobId) } }, async () => {
-      if (!(await settling.done)) markFailed("settlement_refused");
+      if (!(await settling.done).isSettled) markFailed("settlement_refused");
     }).catch(() => {}); // `JobEnding` has logged it
+    this.input.admission.answered();
+    this.#judged = settling.done.then(
+      ({ isSettled, refusedAs }) => {
+        if (isSettled) this.#parts.allowance.settled(wallet);
+        else if (refusedAs !== undefined) this.#settlementRefused(worker, refusedAs);
+      },
+      () => {}, // `JobEnding` has logged it
+    );
     workers.charged(jobId, worker, settling.charged);
     timings.end("record");
     return { worker: worker.signer, completed, settling };
+  }
+
+  /**
+   * The client has the answer and is not charged. Unless that is our own fault, who was late, a worker's owner can have caused it, for the wallet. A
+   * worker that hosts the model no longer rests; a later attempt can be refused for what an earlier worker did.
+   */
+  #settlementRefused({ signer }: RegisteredWorker, error: string): void {
+    const { workers, allowance } = this.#parts;
+    const { jobId, wallet, model } = this.input;
+    if (error === "Job_TooLate") return;
+    const incident = { code: "settlement_refused", detail: error, jobId };
+    if (error === "Job_WorkerNotEligible") workers.report(signer, incident, model.number);
+    allowance.failed(wallet, { isWorkersFault: true });
   }
 
   /** Ends the job without a charge; resolves with the error for its client. Without a mined lock there is nothing to end, and the lock's error rejects. */

@@ -6,6 +6,7 @@
 import type { Address } from "viem";
 import type { Balances } from "../chain/balances.ts";
 import type { Model } from "../chain/directory.ts";
+import type { CountedJob } from "../chain/job-allowance.ts";
 import type { Pipeline } from "../chain/pipeline.ts";
 import { type ApiError, unavailable } from "../errors.ts";
 import type { Demand, Place, WorkerPool } from "../workers/worker-pool.ts";
@@ -24,10 +25,13 @@ type Wanted = Demand & { wallet: Address; model: Pick<Model, "number" | "id" | "
 type Requested = Wanted & { isAuthorized: boolean };
 
 /**
- * Kept for a request are a place at a worker, and its wallet's credits until `lockEnded` is called. Until `jobEnded` is called, the wallet
- * counts as one that holds a place. Call each once, `begun` with the first token.
+ * Kept for a request are a place at a worker, and its wallet's credits until `lockEnded` is called. Until `answered` or `jobEnded` is called, the
+ * wallet counts as one that holds a place. Call `begun` with the first token, `answered` when the answer is whole, and `jobEnded` when the job is over
+ * on chain, or not charged.
  */
-export type Admission = { place: Place; lockEnded: () => void; begun: () => void; jobEnded: () => void };
+export type Admission = { place: Place } & Pick<CountedJob, "lockEnded" | "begun" | "answered"> & {
+    jobEnded: () => void;
+  };
 
 type Parts = TermsParts & {
   workers: Pick<WorkerPool, "capable" | "places" | "keep" | "onFreed" | "requestEnded">;
@@ -202,14 +206,25 @@ export class PlaceQueue {
       counted.begun();
       this.#lookSoon();
     };
-    const jobEnded = () => {
-      counted.ended();
+    let isHolding = true;
+    const leave = () => {
+      if (!isHolding) return;
+      isHolding = false;
       const others = (holding.get(wallet) ?? 1) - 1;
       if (others === 0) holding.delete(wallet);
       else holding.set(wallet, others);
+    };
+    const answered = () => {
+      counted.answered();
+      leave();
       this.#lookSoon();
     };
-    return { place, lockEnded, begun, jobEnded };
+    const jobEnded = () => {
+      counted.ended();
+      leave();
+      this.#lookSoon();
+    };
+    return { place, lockEnded, begun, answered, jobEnded };
   }
 
   /** Serves all that can be served now, model after model: they may share workers. */

@@ -88,6 +88,7 @@ export const PLACE_GONE = {
   place: { ...placeAt(registered()), isOpen: () => false },
   lockEnded: () => {},
   begun: () => {},
+  answered: () => {},
   jobEnded: () => {},
 };
 

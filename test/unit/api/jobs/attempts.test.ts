@@ -296,7 +296,7 @@ it("a locked job that finds no place before its time is over is refunded", async
 it("a job whose worker left before the offer counts against its wallet as the worker's fault", async () => {
   const { context } = gateway(undefined, 0);
   const failed = vi.fn();
-  const { completed } = runJob({ ...context, allowance: { failed, answered: () => {} } });
+  const { completed } = runJob({ ...context, allowance: { failed, settled: () => {} } });
   await expect(completed).rejects.toMatchObject({ code: "no_workers_available" });
   expect(failed.mock.calls).toEqual([[expect.anything(), { isWorkersFault: true }]]);
 });
@@ -326,7 +326,7 @@ describe("a request that fails at the model", () => {
     const failed: JobParts["allowance"]["failed"] = (wallet, { isWorkersFault }) => {
       if (!isWorkersFault) turns.push(wallet);
     };
-    const allowance = { failed, answered: () => {} };
+    const allowance = { failed, settled: () => {} };
     const { completed } = runJob({ ...context, allowance, workers: { ...workers, test } });
     return { completed, asked, reports, tested, turns };
   }
@@ -436,7 +436,7 @@ describe("a job that ends without a charge after its first token", () => {
     const { completed } = runJob(
       {
         ...context,
-        allowance: { failed: (_wallet, why) => void failed.push(why), answered: () => {} },
+        allowance: { failed: (_wallet, why) => void failed.push(why), settled: () => {} },
         workers: { ...context.workers, hosts: () => [registered(), registered()], test },
         client: clientOf((_endpoint, _body, events, signal) => {
           events.acknowledged("0x");

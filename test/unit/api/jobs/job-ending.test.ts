@@ -96,7 +96,7 @@ describe("an answered job", () => {
     const settling = await context.ending.answered(job(), await answer());
     expect(settling).toMatchObject({ charged: 8, countedTokens: 4 });
     expect([written, sent]).toEqual([["answered"], ["complete"]]);
-    expect([await settling.signed, await settling.done]).toEqual(["0x11", true]);
+    expect([await settling.signed, await settling.done]).toEqual(["0x11", { isSettled: true }]);
   });
 
   it("whose settlement the chain refuses is failed, and its client is not charged", async () => {
@@ -104,7 +104,7 @@ describe("an answered job", () => {
     const rows = rowsInMemory(async (step, change) => void (step === "refused" && written.push(change)));
     const context = gateway([reverted("Completion_WrongSigner"), "mined"], rows);
     const settling = await context.ending.answered(job(), await answer());
-    expect(await settling.done).toBe(false);
+    expect((await settling.done).isSettled).toBe(false);
     expect(sent).toEqual(["complete", "fail"]);
     expect(written).toEqual([
       { failureReason: "worker_failed", failure: "settlement refused: Completion_WrongSigner" },
@@ -113,7 +113,7 @@ describe("an answered job", () => {
 
   it("is left to another gateway where the own key was removed", async () => {
     const settling = await gateway([reverted("Job_NotItsOperator")]).ending.answered(job(), await answer());
-    expect(await settling.done).toBe(false);
+    expect((await settling.done).isSettled).toBe(false);
     expect(sent).toEqual(["complete"]);
   });
 

@@ -64,7 +64,7 @@ it("the first attempt's settlement is one transaction: nobody else can have the 
   const { settling } = await run((_endpoint, body, events) => answer(silent, body, events)).completed;
   expect(kinds()).toEqual(["lock", "complete"]);
   mine.get("complete")?.(mined);
-  expect(await settling.done).toBe(true);
+  expect((await settling.done).isSettled).toBe(true);
 });
 
 it("a later attempt's waits until its acknowledgement is mined", async () => {
@@ -82,7 +82,7 @@ it("a later attempt's waits until its acknowledgement is mined", async () => {
   expect(await settling.signed).toBe("0x11");
   expect(kinds()).toEqual(["lock", "acknowledge", "complete"]);
   mine.get("complete")?.(mined);
-  expect(await settling.done).toBe(true);
+  expect((await settling.done).isSettled).toBe(true);
 });
 
 it("whose acknowledgement the chain refuses is failed, and its hash never leaves", async () => {
@@ -90,7 +90,7 @@ it("whose acknowledgement the chain refuses is failed, and its hash never leaves
   mine.get("acknowledge")?.(reverted("Job_WrongState"));
   await expect.poll(kinds).toEqual(["lock", "acknowledge", "fail"]);
   mine.get("fail")?.(mined);
-  expect(await settling.done).toBe(false);
+  expect((await settling.done).isSettled).toBe(false);
 });
 
 it("whose worker has not signed that it took the job comes to nothing", async () => {

@@ -5,7 +5,7 @@ import { incidentCode } from "../../../../api/db/incidents.ts";
 import type { CompletedEvent, DispatchEvents } from "../../../../api/workers/worker-client.ts";
 import type { Dispatch } from "../../../../protocol/dispatch.ts";
 import { newJobId } from "../../../../protocol/job-id.ts";
-import { fakeGateway, minedAt, rowsInMemory, submission } from "../../../support/fake-gateway.ts";
+import { fakeGateway, minedAt, reverted, rowsInMemory, submission } from "../../../support/fake-gateway.ts";
 import { runJob, signingWorker } from "../../support/jobs.ts";
 
 const TEXT = "Every word of this is delivered as it stands.";
@@ -18,17 +18,21 @@ const signed = (text = TEXT, more: object = {}, id = jobId) =>
 let sent: Operation["kind"][];
 let reported: string[];
 let stored: { countedTokens?: number; creditsCharged?: number };
+/** The contract's error at the settlement; null where it takes it. */
+let refusal: string | null;
+/** Settlements that the wallet paid for. */
+let settled: number;
 /** Whether the worker was at fault for the job that failed. */
 let faults: boolean[];
 beforeEach(() => {
-  [sent, reported, stored, faults] = [[], [], {}, []];
+  [sent, reported, stored, faults, refusal, settled] = [[], [], {}, [], null, 0];
 });
 
 /** Runs a job whose worker streams the text, and completes it so. */
 function run(text: string, completed: () => Promise<CompletedEvent>) {
   const submit = ({ kind }: Operation) => {
     sent.push(kind);
-    return submission(minedAt(lockedAt, kind));
+    return submission(kind === "complete" && refusal !== null ? reverted(refusal) : minedAt(lockedAt, kind));
   };
   const dispatch = async (_endpoint: string, { assignment }: Dispatch, events: DispatchEvents) => {
     events.acknowledged(await worker.acknowledge(jobId, assignment.attempt));
@@ -44,7 +48,9 @@ function run(text: string, completed: () => Promise<CompletedEvent>) {
       test: async () => ({ model: "sound" }),
     },
     allowance: {
-      answered: () => {},
+      settled: () => {
+        settled += 1;
+      },
       failed: (_wallet, { isWorkersFault }) => void faults.push(isWorkersFault),
     },
     client: { dispatch },
@@ -77,6 +83,26 @@ describe("a completion is refused, and its job failed, when it", () => {
     expect([reported, sent, stored]).toEqual([[code], ["lock", "fail"], {}]);
     // A worker that broke the rules rests for it. One that cut an answer short does not, and can be its client's own.
     await vi.waitFor(() => expect(faults).toEqual([code !== "cut_short"]));
+  });
+});
+
+describe("an answer that a client has", () => {
+  it("counts for its wallet once it is settled", async () => {
+    const { settling } = await run(TEXT, () => signed());
+    await settling.done;
+    await vi.waitFor(() => expect([settled, faults, reported]).toEqual([1, [], []]));
+  });
+
+  it.each([
+    ["is a failure of the wallet, and its worker rests", "Job_WorkerNotEligible", [true], ["settlement_refused"]],
+    ["by the doing of an earlier worker is a failure of the wallet", "Job_AttemptTaken", [true], []],
+    ["is nobody's fault but the gateway's, where that was late", "Job_TooLate", [], []],
+  ])("and whose settlement is refused %s", async (_, error, failed, incidents) => {
+    refusal = error;
+    const { settling } = await run(TEXT, () => signed());
+    expect((await settling.done).isSettled).toBe(false);
+    expect(sent).toEqual(["lock", "complete", "fail"]);
+    await vi.waitFor(() => expect([settled, faults, reported]).toEqual([0, failed, incidents]));
   });
 });
 

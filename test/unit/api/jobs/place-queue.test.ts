@@ -60,7 +60,7 @@ beforeEach(() => {
         locking.set(wallet, (locking.get(wallet) ?? 0) - asked);
         asked = 0;
       };
-      return { lockEnded, begun: () => {}, ended: lockEnded };
+      return { lockEnded, begun: () => {}, answered: () => {}, ended: lockEnded };
     },
     known: (wallet: string) => ({ free: credits.get(wallet) ?? 1_000, escrowed: 0 }),
     terms: (wallet: string) => ({ ...spending(null).terms(), ...terms.get(wallet) }),

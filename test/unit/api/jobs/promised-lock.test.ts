@@ -68,7 +68,7 @@ it("the first token comes with the promise, and the settlement with the block", 
   expect(sent).toEqual(["lock"]);
   isMined();
   const { settling } = await job.completed;
-  expect(await settling.done).toBe(true);
+  expect((await settling.done).isSettled).toBe(true);
   expect(sent).toEqual(["lock", "complete"]);
 });
 

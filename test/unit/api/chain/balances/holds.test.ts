@@ -44,7 +44,7 @@ function begin(jobs: readonly CountedJob[]): void {
 function answer(): void {
   const job = held(1);
   begin([job]);
-  balances.allowance.answered(wallet);
+  balances.allowance.settled(wallet);
   job.ended();
 }
 /** A job ended without a charge. */
@@ -156,8 +156,24 @@ describe("jobs of one wallet at a time", () => {
     }
     expect(jobs).toHaveLength(32);
     jobs[0]?.ended();
-    balances.allowance.answered(wallet);
+    balances.allowance.settled(wallet);
     expect(sent()).toBe(3);
+  });
+
+  it("that are answered and not settled are 64 with those that run, while nothing is known of it", () => {
+    const jobs: CountedJob[] = [];
+    for (let next = holdAll(); next.length > 0; next = holdAll()) {
+      begin(next);
+      for (const job of next) job.answered();
+      jobs.push(...next);
+    }
+    expect(jobs).toHaveLength(64);
+    // A settlement that the contract refuses makes place for one more, and allows no more than before.
+    jobs.pop()?.ended();
+    expect(sent()).toBe(1);
+    jobs.pop()?.ended();
+    balances.allowance.settled(wallet);
+    expect(sent()).toBe(6);
   });
 
   it("that run are half as many after a failure at the operator's expense, one at least, and two more after an answer", () => {
