@@ -123,7 +123,9 @@ export function guardedAgent(options: GuardedAgentOptions): Agent {
       const port = Number(target.port) || 443;
       const httpSocket = new CountedSocket({ host: target.hostname, port, ...socketOptions });
       connect({ ...target, httpSocket: httpSocket as unknown as Socket }, (...result) => {
-        httpSocket.allow(Number.POSITIVE_INFINITY);
+        const [, secured] = result;
+        // Answers are long. What is read of them tells how much TLS may take beside.
+        if (secured !== null) httpSocket.allow(() => SPARE_BYTES + WIRE_BYTES * secured.bytesRead);
         callback(...result);
       });
     },
@@ -179,6 +181,10 @@ const HANDSHAKE_BYTES = 16 * 1024;
  */
 const ANSWER_BYTES = 64 * 1024;
 
+/** What a worker may send in its connection for each byte of its answers, and beside them. An event of a few bytes is sent in up to three records. */
+const WIRE_BYTES = 4;
+const SPARE_BYTES = 128 * 1024;
+
 /** An agent that breaks off longer handshakes and answers. */
 class CountingAgent extends HttpsAgent {
   readonly #counted = new WeakMap<Duplex, CountedSocket>();
@@ -186,39 +192,42 @@ class CountingAgent extends HttpsAgent {
   override createConnection(options: NetConnectOpts, callback?: (error: Error | null, stream: Duplex) => void) {
     const counted = new CountedSocket(options);
     const secured = super.createConnection({ ...options, socket: counted } as never, callback);
-    secured?.once("secureConnect", () => counted.allow(ANSWER_BYTES));
+    secured?.once("secureConnect", () => counted.allow(() => ANSWER_BYTES));
     if (secured != null) this.#counted.set(secured, counted);
     return secured;
   }
 
   override reuseSocket(socket: Duplex, request: ClientRequest): void {
     super.reuseSocket(socket, request);
-    this.#counted.get(socket)?.allow(ANSWER_BYTES);
+    this.#counted.get(socket)?.allow(() => ANSWER_BYTES);
   }
 }
 
 /** A TCP connection that breaks when more bytes have come than it is allowed: first those of a TLS handshake. */
 class CountedSocket extends Duplex {
   readonly #socket;
-  #left = HANDSHAKE_BYTES;
-  #tooLong = `the TLS handshake is longer than ${HANDSHAKE_BYTES} bytes`;
+  #received = 0;
+  #most = () => HANDSHAKE_BYTES;
+  #whatIsLong = "the TLS handshake is";
 
   constructor(options: NetConnectOpts) {
     super();
     this.#socket = connectTcp(options)
       .on("data", (data) => {
-        this.#left -= data.length;
-        if (this.#left < 0) this.destroy(new Error(this.#tooLong));
+        this.#received += data.length;
+        const most = this.#most();
+        if (this.#received > most) this.destroy(new Error(`${this.#whatIsLong} longer than ${most} bytes`));
         else if (!this.push(data)) this.#socket.pause();
       })
       .on("end", () => this.push(null))
       .on("error", (error) => this.destroy(error));
   }
 
-  /** So many bytes may come from now on. */
-  allow(bytes: number): void {
-    this.#left = bytes;
-    this.#tooLong = `the server sent more than ${bytes} bytes in its TLS connection`;
+  /** So many bytes may come from now on, as it says when some come. */
+  allow(most: () => number): void {
+    this.#received = 0;
+    this.#most = most;
+    this.#whatIsLong = "what the server sent in its TLS connection is";
   }
 
   override _read(): void {

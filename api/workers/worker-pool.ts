@@ -11,9 +11,10 @@ import { ModelTests, type TestResult } from "./model-tests.ts";
 import type { WorkerClient } from "./worker-client.ts";
 import { chooseBest, WorkerHealth } from "./worker-health.ts";
 
-/** A healthy worker is asked this often; one that was just lost or late at every tick, one that stays away this rarely. */
+/** A healthy worker is asked this often; one that was just lost or late at every tick, and one that stays away a tick later each time. */
 const PROBE_MS = 5_000;
 const TICK_MS = 1_000;
+const LONGEST_PROBE_MS = 30_000;
 const PROBE_TIMEOUT_MS = 2_000;
 /** Probes under way at once: a registry full of dead endpoints must not hold up the living. */
 const PROBES = 64;
@@ -469,7 +470,7 @@ export class WorkerPool {
       // A worker with only spare places or none is probed more often: other gateways' jobs may end there meanwhile.
       const { free, spare } = this.#placesOf(worker.signer, now);
       const ofHealthy = free > spare ? PROBE_MS : TICK_MS;
-      const interval = healthy && missed === 0 ? ofHealthy : Math.min(PROBE_MS, missed * TICK_MS);
+      const interval = healthy && missed === 0 ? ofHealthy : Math.min(LONGEST_PROBE_MS, missed * TICK_MS);
       if (!probing && now - checkedAt >= interval) void this.#probe(worker);
     }
   }

@@ -16,7 +16,7 @@ function trusted(comment = 0) {
   return certificate;
 }
 
-/** A receiver that answers each request by `answer`, whose connections are counted; and attempts of deliveries to it. */
+/** A server that answers each request by `answer`, whose connections are counted; attempts of deliveries to it, and requests as to a worker. */
 async function rawReceiver(answer: (socket: TLSSocket) => void) {
   let connections = 0;
   const server = createTlsServer(trusted(), (socket) => {
@@ -28,14 +28,16 @@ async function rawReceiver(answer: (socket: TLSSocket) => void) {
       });
   });
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
-  const client = guardedClient({ allowLocal: true });
+  const [client, agent] = [guardedClient({ allowLocal: true }), guardedAgent({ allowLocal: true })];
   onTestFinished(() => {
     client.destroy();
+    void agent.destroy();
     server.close();
   });
   const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
   const send = () => attempt({ url, secret: "s".repeat(16), body: "{}", timeoutMs: 30_000 }, client);
-  return { send, connections: () => connections };
+  const ask = async () => (await request(url, { dispatcher: agent, method: "POST", body: "{}" })).body.text();
+  return { send, ask, connections: () => connections };
 }
 
 /** A receiver with such a certificate, and attempts of deliveries to it. */
@@ -88,18 +90,34 @@ it("breaks off a handshake with more certificates than any authority's, and says
   expect(bodies).toEqual([]);
 });
 
+/** Answers with this head and body, in pieces of so many bytes. Each piece is a record of its own, which has 22 bytes more. */
+const inPieces = (length: number, bytes: number) => async (socket: TLSSocket) => {
+  const write = (text: string) => new Promise((done) => socket.write(text, done));
+  await write(`HTTP/1.1 200 OK\r\ncontent-length: ${length}\r\n\r\n`);
+  for (let left = length; left > 0 && !socket.destroyed; left -= bytes) await write("x".repeat(Math.min(left, bytes)));
+};
+
 it("breaks off an answer that takes far more bytes of TLS than it has", async () => {
   const { send } = await rawReceiver(async (socket) => {
     const write = (text: string) => new Promise((done) => socket.write(text, done));
     await write("HTTP/1.1 200 OK\r\ncontent-length: 0\r\nx: ");
-    // Each byte is a record of its own, of 23 bytes.
     for (let n = 0; n < 5_000 && !socket.destroyed; n++) await write("x");
     await write("\r\n\r\n");
   });
   expect(await send()).toMatchObject({
     result: "connection",
-    error: expect.stringContaining("more than 65536 bytes in its TLS connection"),
+    error: expect.stringContaining("what the server sent in its TLS connection is longer than 65536 bytes"),
   });
+});
+
+it("reads a worker's answer in pieces as small as events, however long it is", async () => {
+  const { ask } = await rawReceiver(inPieces(600_000, 60));
+  expect(await ask()).toHaveLength(600_000);
+});
+
+it("breaks off a worker's answer that takes far more bytes of TLS than it has", async () => {
+  const { ask } = await rawReceiver(inPieces(100_000, 1));
+  await expect(ask()).rejects.toThrow("what the server sent in its TLS connection is longer than");
 });
 
 it("counts the bytes of each answer anew on a kept connection", async () => {

@@ -126,6 +126,17 @@ it("loses a worker whose host refuses the connection at once", async () => {
   expect(isOffered()).toBe(false);
 });
 
+it("asks a worker that stays away a second later each time, at last every 30 s: each probe costs a handshake", async () => {
+  const away = (count: number): Answer[] => Array.from({ length: count }, () => "refused");
+  await probed(away(30));
+  answers = away(100);
+  await vi.advanceTimersByTimeAsync(300_000);
+  expect(100 - answers.length).toBeGreaterThanOrEqual(9);
+  expect(100 - answers.length).toBeLessThanOrEqual(11);
+  await probed(["ok"]);
+  expect(isOffered()).toBe(true);
+});
+
 it("starts with a worker that was late once, without one that stays away", async () => {
   pool.stop();
   await start(["late", "ok"]);
