@@ -157,7 +157,15 @@ export class Directory {
     const head = this.#head.block.number;
     // A reorganisation can have taken back what an event told.
     const isOld = Date.now() - this.#readAt > REFRESH_MS || head < this.#readBlock;
-    const hasNewTerms = head > this.#readBlock && (await this.#noteChanges(this.#readBlock + 1, head));
+    let hasNewTerms = false;
+    try {
+      if (head > this.#readBlock) hasNewTerms = await this.#noteChanges(this.#readBlock + 1, head);
+    } catch (error) {
+      if (!isOld) throw error;
+      // After an outage a node can refuse so many blocks, each time again. All are read in turns from the first on.
+      this.#logger.warn({ err: error }, "events of models and workers could not be read; they are passed over");
+      this.#lastInTurn = 0;
+    }
     if (isOld || hasNewTerms) await this.#readTerms();
     if (isOld) this.#readAgain([...this.#workers.keys(), ...(await this.#inTurn())]);
     this.#readBlock = head;

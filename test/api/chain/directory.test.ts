@@ -14,11 +14,14 @@ const logger = pino({ level: "silent" });
 const world = new World();
 /** Workers that were asked for, by their id. */
 let asked: number[] = [];
+/** Whether the node refuses to look for events. */
+let refusesLogs = false;
 let stop = () => {};
 
 beforeAll(() => world.open());
 afterEach(() => {
   vi.useRealTimers();
+  refusesLogs = false;
   stop();
 });
 afterAll(() => world.close());
@@ -28,6 +31,10 @@ async function directory(): Promise<Directory> {
   const plain = connectRpc(world.stack.info.rpc_url);
   const rpc: Rpc = {
     ...plain,
+    request: (method, ...rest) =>
+      refusesLogs && method === "eth_getLogs"
+        ? Promise.reject(new Error("block range is too wide"))
+        : plain.request(method, ...rest),
     answers: (calls, timeoutMs) => {
       asked.push(...calls.map(({ params }) => Number(`0x${(params[0] as { data: Hex }).data.slice(10)}`)));
       return plain.answers(calls, timeoutMs);
@@ -112,4 +119,18 @@ it("a worker that unbonds takes no jobs", async () => {
   expect(signers(opened)).toContain(worker.address);
   await call("startUnbonding", [worker.address]);
   await isThere(opened, worker.address, false);
+});
+
+it("a change is seen half a minute later where the node refuses to look for its event", async () => {
+  const worker = await registerWorker(world);
+  const opened = await directory();
+  vi.useFakeTimers({ toFake: ["Date"] });
+  refusesLogs = true;
+  await call("startUnbonding", [worker.address]);
+  vi.setSystemTime(Date.now() + 31_000);
+  await isThere(opened, worker.address, false);
+  // What comes after the blocks that were passed over is seen at once.
+  refusesLogs = false;
+  const later = await registerWorker(world);
+  await isThere(opened, later.address, true);
 });
