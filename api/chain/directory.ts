@@ -60,10 +60,10 @@ const READS_PER_LOOK = 100;
 /** Workers without enough stake that are read again every 30 s, in turns: there can be many, as registering needs no stake. */
 const OTHERS_PER_REFRESH = 200;
 /**
- * Gas of a read of one worker. A usual one takes 0.8 million, one that registered all possible models more than 60 million. Nodes allow 30 million or
- * more. So what needs more than this is left out, at every node alike.
+ * Gas of a read of one worker. A usual one takes 1.2 million, and each model that it hosts a thousand more: strangers can register all 65,535. What
+ * needs more than this is an error of that worker alone. So a batch of reads is shorter than what is read of a node.
  */
-const READ_GAS = 10_000_000n;
+const READ_GAS = 3_000_000n;
 /** A read is tried so often, a second apart, where the node answers with an error: it may be of the moment. */
 const READ_TRIES = 3;
 

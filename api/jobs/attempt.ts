@@ -230,9 +230,9 @@ function explain(error: unknown, patience: AbortSignal, deadline: AbortSignal): 
 }
 
 /**
- * A worker refuses a job before it takes it, and says that it is full within the time that a job may wait there: later, other workers could have had
- * the job. What it says after that is no refusal: it broke off its answer, or stalled before the first piece. Only a worker that stops may say so,
- * and rests. `leftMs`: how long the offer was good for.
+ * A worker refuses a job before it takes it, and within the time that a job may wait there: later, other workers could have had the job. What it says
+ * after that is no refusal: it broke off its answer, or stalled before the first piece. Only a worker that stops may say so, and rests. `leftMs`: how
+ * long the offer was good for.
  */
 function unlessTaken(
   failure: WorkerFailure,
@@ -243,9 +243,8 @@ function unlessTaken(
   if (severity === "failure" || severity === "misconduct" || code === JobErrorCode.Stopping) return failure;
   const said = `said \`${code}\` ${Math.round(afterMs)} ms after the offer`;
   if (pieces > 0) return new WorkerFailure("broken_stream", `${said}, in its answer`, offered, failure);
-  const isLate = code === RefusalCode.Busy && afterMs > leftMs * QUEUED_SHARE + ON_THE_WAY_MS;
-  const isHeld = offered ? severity !== "absence" : isLate;
-  return isHeld ? new WorkerFailure("stalled", said, offered, failure) : failure;
+  const isLate = offered || afterMs > leftMs * QUEUED_SHARE + ON_THE_WAY_MS;
+  return isLate && severity !== "absence" ? new WorkerFailure("stalled", said, offered, failure) : failure;
 }
 
 /**

@@ -176,12 +176,15 @@ export class WorkerHealth {
       firstToken: (at) => {
         job.firstToken = true;
         const ms = at - job.since;
-        if (this.#lastMs !== null) this.#observe(Math.min(ms, this.#lastMs), at);
-        this.#lastMs = ms;
+        this.#waited(ms, at);
         return ms;
       },
       end: (at) => {
-        if (!this.#jobs.delete(job) || !isTaken || job.runsSince === null) return;
+        if (!this.#jobs.delete(job)) return;
+        // A worker that holds offers and then refuses them is as slow as one that answers so late.
+        const waitedMs = at - job.since;
+        if (!job.firstToken && waitedMs > (this.#firstTokenMs ?? 0)) this.#waited(waitedMs, at);
+        if (!isTaken || job.runsSince === null) return;
         const ms = at - job.runsSince;
         this.#runMs = this.#runMs === null ? ms : this.#runMs + (ms - this.#runMs) * SMOOTHING;
         // Its place is free.
@@ -190,7 +193,15 @@ export class WorkerHealth {
     };
   }
 
-  /** One slow answer says little (the first of a new process always is one), two in a row do: the lesser of two counts. */
+  /**
+   * A job waited so long for its first token. One slow answer says little (the first of a new process always is one), two in a row do: the lesser of
+   * two counts.
+   */
+  #waited(ms: number, at: number): void {
+    if (this.#lastMs !== null) this.#observe(Math.min(ms, this.#lastMs), at);
+    this.#lastMs = ms;
+  }
+
   #observe(ms: number, at: number): void {
     // The older the earlier observations are, the less they weigh against the new one.
     const kept = (1 - SMOOTHING) * 2 ** (-Math.max(0, at - this.#observedAt) / HALF_LIFE_MS);

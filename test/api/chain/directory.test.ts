@@ -90,6 +90,18 @@ it("a worker that registered every possible model keeps no other from being read
   expect(signers(started)).not.toContain(hostile.address);
 });
 
+it("many workers of thousands of models keep nobody from being read", async () => {
+  const honest = await registerWorker(world);
+  const models = Array.from({ length: 4_000 }, (_, index) => 1_000 + index);
+  for (let n = 0; n < 20; n++) {
+    const { address } = await registerWorker(world, 0n);
+    for (const first of [0, 4_000, 8_000]) {
+      await call("setHosting", [address, models.map((model) => model + first), true]);
+    }
+  }
+  expect(signers(await directory())).toContain(honest.address);
+});
+
 it("workers without a stake are not read again until they have it", async () => {
   const staked = await registerWorker(world);
   const opened = await directory();

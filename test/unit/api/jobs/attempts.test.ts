@@ -155,17 +155,20 @@ it.each([
 });
 
 it.each([
-  ["at once is full", 0, false, "busy"],
-  ["when a job has waited there as long as it may is full", 6_000, false, "busy"],
-  ["later has held the job, which has stalled", 6_001, false, "stalled"],
-  ["after it took the job has stalled", 0, true, "stalled"],
-])("a worker that says `busy` %s", async (_what, ms, offered, reported) => {
+  ["`busy` at once is full", 0, false, "busy", "busy"],
+  ["`busy` when a job has waited there as long as it may is full", 6_000, false, "busy", "busy"],
+  ["`busy` later has held the job, which has stalled", 6_001, false, "busy", "stalled"],
+  ["`draining` so late has stalled as well", 6_001, false, "draining", "stalled"],
+  ["`superseded` so late has stalled as well", 6_001, false, "superseded", "stalled"],
+  ["that it cannot read the chain, so late, rests as before", 6_001, false, "chain_unavailable", "chain_unavailable"],
+  ["`busy` after it took the job has stalled", 0, true, "busy", "stalled"],
+])("a worker that says %s", async (_what, ms, offered, code, reported) => {
   vi.useFakeTimers({ toFake: ["setTimeout", "performance", "Date"], now: 1_800_000_000_000 });
   try {
     const { context, reports } = gateway();
     const dispatch = async () => {
       vi.advanceTimersByTime(ms);
-      throw new WorkerFailure("busy", "full", offered);
+      throw new WorkerFailure(code, "full", offered);
     };
     const { result } = attempt({ ...context, client: clientOf(dispatch) });
     expect(await result).toMatchObject({ ok: false, failure: { code: reported, offered } });

@@ -44,6 +44,17 @@ describe("a worker's score", () => {
     expect(health.score(50, NOW)).toBeGreaterThan(10 * observed(50).score(50, NOW));
   });
 
+  it("takes notice of jobs that are held and then refused, not of what is refused at once", () => {
+    const refuse = (health: WorkerHealth, ms: number) => health.begin(NOW - ms).end(NOW);
+    const [holding, full] = [observed(50), observed(50)];
+    for (let n = 0; n < 2; n++) {
+      refuse(holding, 6_000);
+      refuse(full, 5);
+    }
+    expect(holding.score(50, NOW)).toBeGreaterThan(5 * observed(50).score(50, NOW));
+    expect(full.score(50, NOW)).toBe(observed(50).score(50, NOW));
+  });
+
   it("forgets: one that was slow long ago is tried again", () => {
     const slow = observed(30_000);
     const ordinary = observed(100);
