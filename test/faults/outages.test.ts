@@ -266,6 +266,8 @@ it("gateways that are killed lose no event and deliver each under one id", async
     (counts) => Object.keys(counts).every((status) => status === "delivered"),
   );
   expect(left).toEqual({ delivered: EVENTS * PATHS.length });
-  const lost = await pool.query("SELECT count(*) FROM webhook_attempt WHERE error LIKE 'the gateway%stopped during this attempt%'");
+  const lost = await pool.query(
+    "SELECT count(*) FROM webhook_attempt WHERE error LIKE 'the gateway%stopped during this attempt%'",
+  );
   expect(lost.rows[0].count).toBeGreaterThan(0);
 });
