@@ -78,8 +78,10 @@ export type Answered = {
   acknowledged: Promise<Outcome> | null;
 };
 
-/** A finished attempt, or its failure and until when the worker could still turn the assignment against a later attempt. */
-type AttemptResult = ({ ok: true } & Answered) | { ok: false; failure: WorkerFailure; acknowledgeBy: number };
+/** A finished attempt, or its failure, whether the worker had taken the job, and until when it could still turn the assignment against a later attempt. */
+type AttemptResult =
+  | ({ ok: true } & Answered)
+  | { ok: false; failure: WorkerFailure; wasTaken: boolean; acknowledgeBy: number };
 
 /** Offers the job to one worker and follows it to its end. Never rejects for what a worker does. */
 export async function runAttempt(parts: AttemptParts, input: AttemptInput): Promise<AttemptResult> {
@@ -115,6 +117,7 @@ async function follow(
   const startedAt = performance.now();
   const leftMs = acknowledgeBy * 1000 - Date.now();
   let isAtWork = false;
+  let wasTaken = false;
   /** Since when the model writes text: what is held back counts, reasoning does not. */
   let textSince = startedAt;
   // Ends the attempt of a worker that does not acknowledge in time, or does and then says nothing.
@@ -146,6 +149,7 @@ async function follow(
       {
         acknowledged: (byWorker) => {
           spanEvent("acknowledged");
+          wasTaken = true;
           dispatched.taken();
           relay.accepted(byWorker);
           if (input.unwanted.aborted) endEarly();
@@ -186,7 +190,7 @@ async function follow(
       failure.code === RefusalCode.NotLocked &&
       (!input.wasMined || (await parts.isClosedToWorkers(jobId).catch(() => false)));
     if (!late && !isRight) parts.workers.report(worker.signer, incident, input.model.number);
-    return { ok: false, failure, acknowledgeBy };
+    return { ok: false, failure, wasTaken, acknowledgeBy };
   } finally {
     clearTimeout(timer);
     relay.cancel();

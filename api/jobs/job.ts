@@ -42,6 +42,8 @@ const LAST_ATTEMPT = 255;
 const JOIN_MS = 10_000;
 /** A request that failed at so many workers is tried at no other. */
 const MOST_FAILURES = 2;
+/** A job that so many workers took and did not begin is offered to no other: each later one's acknowledgement costs the operator a transaction. */
+const MOST_TAKEN = 3;
 /** By these words of its worker a model server did not take the request. */
 const REFUSALS: readonly string[] = [RefusalCode.RequestRefused, RefusalCode.ContextExceeded];
 /** A client waits this long for the tests that tell whether its request or the models failed. */
@@ -252,8 +254,9 @@ export class RunningJob {
     const excluded = new Set<string>();
     let failures: FailedAttempt[] = [];
     let last: EndedAttempt | null = null;
+    let taken = 0;
     for (let attempt = 0; !signal.aborted; ) {
-      const place = await this.#nextPlace(demand, excluded, signal);
+      const place = taken < MOST_TAKEN ? await this.#nextPlace(demand, excluded, signal) : null;
       if (signal.aborted) break;
       // Offers to the same worker in a row are one attempt: it can take only one of them.
       const isNew = place?.worker.signer !== this.#worker;
@@ -290,6 +293,7 @@ export class RunningJob {
       });
       if (result.ok) return this.#complete(attempt, worker, result);
       if (signal.reason === LOCK_NOT_MINED) break;
+      if (result.wasTaken) taken += 1;
       const { code } = result.failure;
       const { severity } = INCIDENTS[incidentCode(code)];
       const test = severity === "failure" ? workers.test(worker, model) : null;

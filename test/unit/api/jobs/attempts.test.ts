@@ -311,6 +311,19 @@ it("a job is offered 255 times at most: there is no number for another attempt",
   expect(outstanding()).toBe(0);
 });
 
+it("a job that three workers took and did not begin is offered to no other, and counts against its wallet", async () => {
+  const { context } = gateway();
+  const [failed, offers] = [vi.fn(), vi.fn()];
+  const client = clientOf(async (_endpoint, _body, events) => {
+    offers();
+    events.acknowledged("0x");
+    throw new WorkerFailure("stopping", "it stops", false);
+  });
+  const { completed } = runJob({ ...context, client, allowance: { failed, settled: () => {} } });
+  await expect(completed).rejects.toMatchObject({ code: "no_workers_available" });
+  expect([offers.mock.calls.length, failed.mock.calls.length]).toEqual([3, 1]);
+});
+
 describe("a request that fails at the model", () => {
   type Outcome = "sound" | "broken" | "slow";
   /**
