@@ -3,12 +3,14 @@ import {
   type Address,
   type ContractFunctionReturnType,
   decodeFunctionResult,
+  encodeEventTopics,
   encodeFunctionData,
   type Hex,
   isAddressEqual,
   numberToHex,
   parseEventLogs,
   type RpcLog,
+  toEventSelector,
 } from "viem";
 import type { Contracts } from "../../protocol/deployment.ts";
 import { modelCatalogAbi, workerRegistryAbi } from "../../protocol/generated/abi.ts";
@@ -66,6 +68,13 @@ const OTHERS_PER_REFRESH = 200;
 const READ_GAS = 3_000_000n;
 /** A read is tried so often, a second apart, where the node answers with an error: it may be of the moment. */
 const READ_TRIES = 3;
+
+/** The events that are looked for of everybody. Strangers can make the others as long as they like, without a stake. */
+const EVENTS = [...modelCatalogAbi, ...workerRegistryAbi].flatMap((item) =>
+  item.type === "event" && !["WorkerRegistered", "HostingSet", "PayoutSet"].includes(item.name)
+    ? [toEventSelector(item)]
+    : [],
+);
 
 type WorkerView = ContractFunctionReturnType<typeof workerRegistryAbi, "view", "workerAt">;
 
@@ -176,9 +185,14 @@ export class Directory {
   async #noteChanges(first: number, last: number): Promise<boolean> {
     const { ModelCatalog, WorkerRegistry } = this.#contracts;
     const blocks = { fromBlock: numberToHex(first), toBlock: numberToHex(last) };
-    const logs = await this.#rpc.request<RpcLog[]>("eth_getLogs", [
-      { address: [ModelCatalog, WorkerRegistry], ...blocks },
-    ]);
+    const ids = [...this.#workers.keys()];
+    const hosting = encodeEventTopics({ abi: workerRegistryAbi, eventName: "HostingSet", args: { worker: ids } });
+    const filters = [
+      { address: [ModelCatalog, WorkerRegistry], topics: [EVENTS], ...blocks },
+      ...(ids.length > 0 ? [{ address: [WorkerRegistry], topics: hosting, ...blocks }] : []),
+    ];
+    const calls = filters.map((filter) => ({ method: "eth_getLogs", params: [filter] }));
+    const logs = (await this.#rpc.batch<RpcLog[][]>(calls)).flat();
     const joining = parseEventLogs({ abi: workerRegistryAbi, eventName: ["StakeAdded", "UnbondingCancelled"], logs });
     for (const event of joining) {
       const mayTakeJobs = event.eventName === "UnbondingCancelled" || event.args.stake >= this.#minimumStake;

@@ -31,10 +31,10 @@ async function directory(): Promise<Directory> {
   const plain = connectRpc(world.stack.info.rpc_url);
   const rpc: Rpc = {
     ...plain,
-    request: (method, ...rest) =>
-      refusesLogs && method === "eth_getLogs"
+    batch: (calls, timeoutMs) =>
+      refusesLogs && calls.some(({ method }) => method === "eth_getLogs")
         ? Promise.reject(new Error("block range is too wide"))
-        : plain.request(method, ...rest),
+        : plain.batch(calls, timeoutMs),
     answers: (calls, timeoutMs) => {
       asked.push(...calls.map(({ params }) => Number(`0x${(params[0] as { data: Hex }).data.slice(10)}`)));
       return plain.answers(calls, timeoutMs);
@@ -125,10 +125,20 @@ it("workers without a stake are not read again until they have it", async () => 
   expect(opened.workersOf(MODEL).map(({ signer }) => signer)).toContain(stranger.address);
 });
 
-it("a worker that unbonds takes no jobs", async () => {
+it("a worker is asked for the models that it hosts now, and takes no jobs once it unbonds", async () => {
   const worker = await registerWorker(world);
   const opened = await directory();
-  expect(signers(opened)).toContain(worker.address);
+  // Nothing is read for its age.
+  vi.useFakeTimers({ toFake: ["Date"] });
+  const hosts = (model: number) => opened.workersOf(model).some(({ signer }) => signer === worker.address);
+  expect([hosts(MODEL), hosts(3)]).toEqual([true, false]);
+  await call("setHosting", [worker.address, [3], true]);
+  await eventually(async () => hosts(3), Boolean);
+  await call("setHosting", [worker.address, [MODEL], false]);
+  await eventually(
+    async () => hosts(MODEL),
+    (found) => !found,
+  );
   await call("startUnbonding", [worker.address]);
   await isThere(opened, worker.address, false);
 });
