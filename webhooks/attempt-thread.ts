@@ -25,16 +25,11 @@ export class AttemptThread {
   readonly #data: ThreadData;
   #thread: Thread | undefined;
   #lastId = 0;
-  #usedMs = 0;
 
-  constructor({ allowLocal, allowNetworks = [] }: EndpointPolicy) {
+  /** `rest`: as `ThreadData` has it. */
+  constructor({ allowLocal, allowNetworks = [] }: EndpointPolicy, rest: number) {
     const networks = allowNetworks.map((network) => network.join("/")).join(",");
-    this.#data = { thread: ATTEMPT_THREAD, allowLocal, allowNetworks: networks };
-  }
-
-  /** Processor time that attempts have taken, as far as they have ended. */
-  get usedMs(): number {
-    return this.#usedMs;
+    this.#data = { thread: ATTEMPT_THREAD, allowLocal, allowNetworks: networks, rest };
   }
 
   /** As `attempt` does it. Rejects with the reason of `stop`, or if the thread dies: then nobody knows what came of the attempt. */
@@ -84,7 +79,6 @@ export class AttemptThread {
     worker.on("message", (message: Done | typeof LOADED) => {
       thread.isLoaded = true;
       if (message === LOADED) return;
-      this.#usedMs += message.usedMs;
       thread.running.get(message.id)?.resolve(message.outcome);
     });
     let fault: unknown = new Error("the thread of this attempt was stopped");

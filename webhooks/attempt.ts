@@ -7,6 +7,7 @@ import { isMainThread, parentPort, workerData } from "node:worker_threads";
 import { parseNetworks } from "../api/outbound/address.ts";
 import { EndpointRefused, type GuardedClient, guardedClient } from "../api/outbound/endpoint.ts";
 import { readStart } from "../shared/bounded-body.ts";
+import { Turns } from "../shared/turns.ts";
 
 /** Value of `Service-Signature` (specification, "Signature"). `timestamp` in Unix seconds. */
 export function signatureHeader(secret: string, timestamp: number, body: string): string {
@@ -36,11 +37,12 @@ const KEPT_BYTES = 1_024;
 /** An answer is its status; its body gets this long to come. */
 const BODY_MS = 2_000;
 
-export type Message = { url: string; secret: string; body: string; timeoutMs: number };
+/** `owner`: the wallet whose webhook it is. */
+export type Message = { url: string; secret: string; body: string; timeoutMs: number; owner: string };
 
 /** Posts a signed event once. Never rejects for what the endpoint does. */
 export async function attempt(message: Message, http: GuardedClient): Promise<Outcome> {
-  const { url, secret, body, timeoutMs } = message;
+  const { url, secret, body, timeoutMs, owner } = message;
   const startedAt = new Date();
   const begin = performance.now();
   const limit = new AbortController();
@@ -53,7 +55,7 @@ export async function attempt(message: Message, http: GuardedClient): Promise<Ou
       "user-agent": "inference-webhooks/1",
       "service-signature": signature,
     };
-    const answer = await http.post(url, { headers, body, signal: limit.signal });
+    const answer = await http.post(url, { headers, body, signal: limit.signal, owner });
     // Before the body: an answer's time is that of its status.
     const durationMs = passedMs();
     const status = answer.statusCode ?? 0;
@@ -123,23 +125,22 @@ function failure(error: unknown): Pick<Outcome, "result" | "error"> {
   return { result: "connection", error: words() };
 }
 
-/** A thread that is started with this data says `LOADED`, then answers each `Task` with a `Done`. */
-export type ThreadData = { thread: typeof ATTEMPT_THREAD; allowLocal: boolean; allowNetworks: string };
+/**
+ * A thread that is started with this data says `LOADED`, then answers each `Task` with a `Done`. After what TLS makes of a piece of a receiver's
+ * bytes, it makes nothing of others' for `rest` times as long. The wallet that has used the least time comes first.
+ */
+export type ThreadData = { thread: typeof ATTEMPT_THREAD; allowLocal: boolean; allowNetworks: string; rest: number };
 export const ATTEMPT_THREAD = "webhook attempts";
 export const LOADED = "loaded";
 export type Task = { id: number; message: Message };
-/** `usedMs`: processor time of the thread since its last `Done`. */
-export type Done = { id: number; outcome: Outcome; usedMs: number };
+export type Done = { id: number; outcome: Outcome };
 
 if (!isMainThread && workerData?.thread === ATTEMPT_THREAD) {
-  const { allowLocal, allowNetworks }: ThreadData = workerData;
-  const http = guardedClient({ allowLocal, allowNetworks: allowNetworks === "" ? [] : parseNetworks(allowNetworks) });
-  let before = process.threadCpuUsage();
+  const { allowLocal, allowNetworks: text, rest }: ThreadData = workerData;
+  const allowNetworks = text === "" ? [] : parseNetworks(text);
+  const http = guardedClient({ allowLocal, allowNetworks, turns: new Turns(rest) });
   parentPort?.on("message", async ({ id, message }: Task) => {
-    const outcome = await attempt(message, http);
-    const { user, system } = process.threadCpuUsage(before);
-    before = process.threadCpuUsage();
-    parentPort?.postMessage({ id, outcome, usedMs: (user + system) / 1_000 } satisfies Done);
+    parentPort?.postMessage({ id, outcome: await attempt(message, http) } satisfies Done);
   });
   parentPort?.postMessage(LOADED);
 }

@@ -14,7 +14,7 @@ import { setNewest } from "../shared/newest.ts";
 import { WriteLane } from "../shared/write-lane.ts";
 import type { Outcome } from "./attempt.ts";
 import { AttemptThread } from "./attempt-thread.ts";
-import { type DueWebhook, type Lane, type Pace, type Places, Running, StrangersTime, shareOut } from "./places.ts";
+import { type DueWebhook, type Lane, type Pace, type Places, Running, shareOut } from "./places.ts";
 
 export type DispatchSettings = {
   /** Attempts of this process at once. */
@@ -39,8 +39,12 @@ type Parts = {
 
 /** An answer is late if it held a place for more than this part of the limit. */
 const SLOW_PART = 1 / 5;
-/** How long the webhooks of a wallet have no prompt places after a prompt one answered late. */
+/** How long the webhooks of a wallet have no prompt places after a prompt one answered late; twice as long if it does so again soon. */
 const LAPSE_MS = 300_000;
+const LONGEST_LAPSE_MS = 3_600_000;
+/** Receivers of prompt webhooks may have half of their thread's time, all others a quarter of theirs. */
+const REST = { prompt: 1, others: 3 };
+
 /** Number of wallets that are remembered as lapsed; the one that lapsed longest ago is forgotten first. */
 const LAPSED_KEPT = 10_000;
 /** How long the dispatcher remembers when it last served a wallet. */
@@ -60,12 +64,11 @@ export class DeliveryDispatcher {
   readonly #parts: Parts;
   readonly #settings: DispatchSettings;
   readonly #threads: { prompt: AttemptThread; others: AttemptThread };
-  readonly #strangersTime = new StrangersTime(performance.now());
   readonly #running = new Running();
   /** When a wallet's last attempt that was not prompt began, ms since the epoch. */
   readonly #served = new Map<string, number>();
-  /** When a prompt webhook of a wallet last answered late, ms since the epoch. */
-  readonly #lapsed = new Map<string, number>();
+  /** When a prompt webhook of a wallet last answered late, and for how long the wallet has no prompt places then, ms since the epoch. */
+  readonly #lapsed = new Map<string, { at: number; ms: number }>();
   readonly #attempts = new Set<Promise<void>>();
   readonly #abort = new AbortController();
   /** Never rejects. */
@@ -76,7 +79,8 @@ export class DeliveryDispatcher {
   constructor(parts: Parts, settings: DispatchSettings) {
     this.#parts = parts;
     this.#settings = settings;
-    this.#threads = { prompt: new AttemptThread(parts.policy), others: new AttemptThread(parts.policy) };
+    const { policy } = parts;
+    this.#threads = { prompt: new AttemptThread(policy, REST.prompt), others: new AttemptThread(policy, REST.others) };
   }
 
   /** Lets running attempts end, at most `timeoutMs`. What is cut then is attempted again by the next gateway. */
@@ -121,17 +125,16 @@ export class DeliveryDispatcher {
     const wallets = [...new Set(due.map(({ wallet }) => wallet))];
     const withCredits = await ifIndexed(walletsWithCredits(this.#parts.pool, wallets), null);
     const { concurrency, perWallet } = this.#settings;
-    const places = Math.ceil(concurrency / 2) - this.#running.notPrompt;
     return {
       free,
-      notPrompt: Math.min(places, this.#strangersTime.room(performance.now(), this.#threads.others.usedMs)),
+      notPrompt: Math.ceil(concurrency / 2) - this.#running.notPrompt,
       unpaid: Math.ceil(concurrency / 4) - this.#running.unpaid,
       perLane: Math.ceil(perWallet / 2),
       running: this.#running,
       served: this.#served,
       // While the index is being built, credits are not known, so no wallet counts as one without credits.
       hasCredits: (wallet) => withCredits?.has(wallet) ?? true,
-      hasLapsed: (wallet) => Date.now() - (this.#lapsed.get(wallet) ?? Number.NEGATIVE_INFINITY) < LAPSE_MS,
+      hasLapsed: (wallet) => this.#hasLapsed(wallet),
     };
   }
 
@@ -151,10 +154,8 @@ export class DeliveryDispatcher {
   #begin(claimed: Claimed): void {
     const { webhookId, lane } = claimed;
     this.#running.change(webhookId, lane, 1);
-    const endOfTime = lane.prompt ? undefined : this.#strangersTime.begin();
     const over = this.#attempt(claimed)
       .then((outcome) => {
-        endOfTime?.(performance.now(), this.#threads.others.usedMs);
         // The place is free once the result is written: the same delivery cannot be claimed before.
         if (outcome !== null) return this.#results.add({ ...outcome, claimed });
       })
@@ -177,7 +178,7 @@ export class DeliveryDispatcher {
     try {
       url = cipher.decrypt(claimed.url, urlContext(webhookId));
       const secret = cipher.decrypt(claimed.secret, webhookId);
-      const message = { url, body, secret, timeoutMs: this.#settings.timeoutMs };
+      const message = { url, body, secret, timeoutMs: this.#settings.timeoutMs, owner: claimed.lane.wallet };
       const thread = claimed.lane.prompt ? this.#threads.prompt : this.#threads.others;
       outcome = await thread.attempt(message, this.#abort.signal);
     } catch (error) {
@@ -209,14 +210,27 @@ export class DeliveryDispatcher {
     if (again.length > 0) await this.#write(again);
   }
 
+  #hasLapsed(wallet: string): boolean {
+    const { at, ms } = this.#lapsed.get(wallet) ?? { at: 0, ms: 0 };
+    return Date.now() - at < ms;
+  }
+
+  /** What fails together is one lapse. */
+  #lapse(wallet: string): void {
+    if (this.#hasLapsed(wallet)) return;
+    const { at, ms } = this.#lapsed.get(wallet) ?? { at: 0, ms: 0 };
+    const isSoon = Date.now() - at < ms + LONGEST_LAPSE_MS;
+    const next = isSoon ? Math.min(2 * ms, LONGEST_LAPSE_MS) : LAPSE_MS;
+    setNewest(this.#lapsed, wallet, { at: Date.now(), ms: next }, LAPSED_KEPT);
+  }
+
   /** Notes which webhooks answer in another way than before. */
   async #notePace(batch: readonly Finished[]): Promise<void> {
     const paces = new Map<string, Pace>();
     for (const { claimed, result, heldMs } of batch) {
       const late = heldMs > SLOW_PART * this.#settings.timeoutMs;
       const pace = result === "timeout" || result === "connection" ? "silent" : late ? "slow" : "prompt";
-      if (pace !== "prompt" && claimed.lane.prompt)
-        setNewest(this.#lapsed, claimed.lane.wallet, Date.now(), LAPSED_KEPT);
+      if (pace !== "prompt" && claimed.lane.prompt) this.#lapse(claimed.lane.wallet);
       if (pace !== claimed.pace) paces.set(claimed.webhookId, pace);
     }
     if (paces.size === 0) return;

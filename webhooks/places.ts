@@ -54,60 +54,6 @@ function add(counts: Map<string, number>, key: string, by: number): void {
   else counts.set(key, count);
 }
 
-/**
- * The most of a core that the thread for unproven attempts may take. Each receiver chooses how long a handshake with it takes, and wallets are free:
- * without this bound, their handshakes would take a whole core from everybody else.
- */
-const STRANGERS_SHARE = 1 / 4;
-/** Processor time that this thread may be ahead of its share. */
-const AHEAD_MS = 250;
-/** The least that an attempt is taken to need. */
-const LEAST_MS = 10;
-/** A costly attempt makes those after it begin one by one; in this time half of that is forgotten. */
-const HALVED_MS = 30_000;
-
-/**
- * Bounds the processor time of the thread for unproven attempts. What it used is owed, and is paid off by a quarter of the time that passes. While
- * more than `AHEAD_MS` is owed, no unproven attempt begins. A handshake can come long after its attempt began, and together with many others. So as
- * much as the dearest of the last attempts needed is owed from the beginning of an attempt to its end as well.
- */
-export class StrangersTime {
-  #owedMs = 0;
-  #dearestMs = LEAST_MS;
-  #usedMs = 0;
-  #countedAt: number;
-
-  /** All times in ms, `now` since any moment. */
-  constructor(now: number) {
-    this.#countedAt = now;
-  }
-
-  /** Number of attempts that may begin. `usedMs`: what the thread has used in all. */
-  room(now: number, usedMs: number): number {
-    this.#count(now, usedMs);
-    return Math.max(0, Math.ceil((AHEAD_MS - this.#owedMs) / this.#dearestMs));
-  }
-
-  /** An attempt begins; returns what is to be called at its end. */
-  begin(): (now: number, usedMs: number) => void {
-    const expectedMs = this.#dearestMs;
-    this.#owedMs += expectedMs;
-    return (now, usedMs) => {
-      const neededMs = Math.min(AHEAD_MS, usedMs - this.#usedMs);
-      this.#count(now, usedMs);
-      this.#dearestMs = Math.max(this.#dearestMs, neededMs);
-      this.#owedMs = Math.max(0, this.#owedMs - expectedMs);
-    };
-  }
-
-  #count(now: number, usedMs: number): void {
-    const passedMs = now - this.#countedAt;
-    this.#owedMs = Math.max(0, this.#owedMs + usedMs - this.#usedMs - passedMs * STRANGERS_SHARE);
-    this.#dearestMs = Math.max(LEAST_MS, this.#dearestMs * 0.5 ** (passedMs / HALVED_MS));
-    [this.#countedAt, this.#usedMs] = [now, usedMs];
-  }
-}
-
 export type Places = {
   /** Free places of all, of those that are not prompt, and among them of wallets without credits. */
   free: number;

@@ -2,11 +2,12 @@
 import { constants } from "node:crypto";
 import { type LookupAddress, promises } from "node:dns";
 import { type ClientRequest, Agent as HttpAgent, type IncomingMessage, request as requestHttp } from "node:http";
-import { Agent as HttpsAgent, request as requestHttps } from "node:https";
+import { type AgentOptions, Agent as HttpsAgent, request as requestHttps } from "node:https";
 import { connect as connectTcp, isIP, type LookupFunction, type NetConnectOpts, type Socket } from "node:net";
 import { Duplex } from "node:stream";
 import { Agent, buildConnector } from "undici";
 import { boundInterim } from "../../shared/kept-connections.ts";
+import { Turns } from "../../shared/turns.ts";
 import { type EndpointPolicy, isLoopback, whyRefused } from "./address.ts";
 
 /** An endpoint that must not be asked: by its URL, or by an address its name resolves to. The message says why. */
@@ -102,6 +103,7 @@ export function guardedAgent(options: GuardedAgentOptions): Agent {
   const policy = { allowLocal, allowNetworks };
   const lookup = guardedLookup(policy, resolve);
   const connect = buildConnector({ ...TLS, allowH2: false, timeout: connectTimeoutMs, lookup });
+  const turns = new Turns(3);
   /** undici's own options for the sockets that it makes. */
   const socketOptions = { lookup, noDelay: true, keepAlive: true, keepAliveInitialDelay: 60_000 };
   return new Agent({
@@ -121,18 +123,19 @@ export function guardedAgent(options: GuardedAgentOptions): Agent {
         return;
       }
       const port = Number(target.port) || 443;
-      const httpSocket = new CountedSocket({ host: target.hostname, port, ...socketOptions });
+      const httpSocket = new CountedSocket({ host: target.hostname, port, ...socketOptions }, turns, target.hostname);
       connect({ ...target, httpSocket: httpSocket as unknown as Socket }, (...result) => {
         const [, secured] = result;
         // Answers are long. What is read of them tells how much TLS may take beside.
-        if (secured !== null) httpSocket.allow(() => SPARE_BYTES + WIRE_BYTES * secured.bytesRead);
+        if (secured !== null) httpSocket.allow(() => SPARE_BYTES + WIRE_BYTES * secured.bytesRead, null);
         callback(...result);
       });
     },
   });
 }
 
-type Posted = { headers: Record<string, string>; body: string; signal: AbortSignal };
+/** `owner`: whose turn it is, while the receiver's bytes wait for one. */
+type Posted = { headers: Record<string, string>; body: string; signal: AbortSignal; owner: string };
 
 /** Sends requests to such endpoints. A refused one rejects with EndpointRefused. */
 export type GuardedClient = {
@@ -146,15 +149,16 @@ export type GuardedClient = {
 const IDLE_MS = 4_000;
 
 /**
- * Node's own HTTP client behind the same guard. undici closes the connection at a `100 Continue` that nobody asked for, which some servers send;
+ * Node's own HTTP client behind the same guard. What TLS makes of a receiver's bytes is done in `turns`. undici closes the connection at a `100 Continue` that nobody asked for, which some servers send;
  * Node passes over it (RFC 9110, section 15.2: a client must be able to).
  */
 export function guardedClient({
   resolve = dnsResolver(),
+  turns = new Turns(0),
   ...policy
-}: EndpointPolicy & { resolve?: Resolve }): GuardedClient {
+}: EndpointPolicy & { resolve?: Resolve; turns?: Turns }): GuardedClient {
   const options = { keepAlive: true, timeout: IDLE_MS, lookup: guardedLookup(policy, resolve) };
-  const agents = { http: new HttpAgent(options), https: new CountingAgent({ ...options, ...TLS }) };
+  const agents = { http: new HttpAgent(options), https: new CountingAgent({ ...options, ...TLS }, turns) };
   return {
     post: async (text, request) => {
       // An address in the URL itself is judged here: Node connects to it without a lookup.
@@ -187,51 +191,81 @@ const SPARE_BYTES = 128 * 1024;
 
 /** An agent that breaks off longer handshakes and answers. */
 class CountingAgent extends HttpsAgent {
+  readonly #turns: Turns;
   readonly #counted = new WeakMap<Duplex, CountedSocket>();
 
-  override createConnection(options: NetConnectOpts, callback?: (error: Error | null, stream: Duplex) => void) {
-    const counted = new CountedSocket(options);
+  constructor(options: AgentOptions, turns: Turns) {
+    super(options);
+    this.#turns = turns;
+  }
+
+  override createConnection(
+    options: NetConnectOpts & { owner?: string },
+    callback?: (error: Error | null, stream: Duplex) => void,
+  ) {
+    const counted = new CountedSocket(options, this.#turns, options.owner ?? "");
     const secured = super.createConnection({ ...options, socket: counted } as never, callback);
-    secured?.once("secureConnect", () => counted.allow(() => ANSWER_BYTES));
+    secured?.once("secureConnect", () => counted.allow(() => ANSWER_BYTES, this.#turns));
     if (secured != null) this.#counted.set(secured, counted);
     return secured;
   }
 
   override reuseSocket(socket: Duplex, request: ClientRequest): void {
     super.reuseSocket(socket, request);
-    this.#counted.get(socket)?.allow(() => ANSWER_BYTES);
+    this.#counted.get(socket)?.allow(() => ANSWER_BYTES, this.#turns);
   }
 }
 
-/** A TCP connection that breaks when more bytes have come than it is allowed: first those of a TLS handshake. */
+/**
+ * A TCP connection that breaks when more bytes have come than it is allowed: first those of a TLS handshake. What comes is handed to TLS at the
+ * owner's turn, since the server chooses how long that takes.
+ */
 class CountedSocket extends Duplex {
   readonly #socket;
+  readonly #owner: string;
+  readonly #gone = new AbortController();
+  #turns: Turns | null;
+  #waits = false;
   #received = 0;
   #most = () => HANDSHAKE_BYTES;
   #whatIsLong = "the TLS handshake is";
 
-  constructor(options: NetConnectOpts) {
+  constructor(options: NetConnectOpts, turns: Turns, owner: string) {
     super();
+    [this.#turns, this.#owner] = [turns, owner];
     this.#socket = connectTcp(options)
-      .on("data", (data) => {
-        this.#received += data.length;
-        const most = this.#most();
-        if (this.#received > most) this.destroy(new Error(`${this.#whatIsLong} longer than ${most} bytes`));
-        else if (!this.push(data)) this.#socket.pause();
-      })
+      .on("data", (data) => this.#take(data))
       .on("end", () => this.push(null))
       .on("error", (error) => this.destroy(error));
   }
 
-  /** So many bytes may come from now on, as it says when some come. */
-  allow(most: () => number): void {
+  /** So many bytes may come from now on, as it says when some come; without `turns` they are handed on at once. */
+  allow(most: () => number, turns: Turns | null): void {
     this.#received = 0;
-    this.#most = most;
+    [this.#most, this.#turns] = [most, turns];
     this.#whatIsLong = "what the server sent in its TLS connection is";
   }
 
+  #take(data: Buffer): void {
+    this.#received += data.length;
+    const most = this.#most();
+    if (this.#received > most) {
+      this.destroy(new Error(`${this.#whatIsLong} longer than ${most} bytes`));
+    } else if (this.#turns === null) {
+      if (!this.push(data)) this.#socket.pause();
+    } else {
+      this.#waits = true;
+      this.#socket.pause();
+      const handOn = () => {
+        this.#waits = false;
+        if (this.push(data)) this.#socket.resume();
+      };
+      this.#turns.run(this.#owner, this.#gone.signal, handOn).catch((error) => this.destroy(error));
+    }
+  }
+
   override _read(): void {
-    this.#socket.resume();
+    if (!this.#waits) this.#socket.resume();
   }
 
   override _write(data: Buffer, _encoding: BufferEncoding, callback: (error?: Error | null) => void): void {
@@ -244,15 +278,18 @@ class CountedSocket extends Duplex {
 
   override _destroy(error: Error | null, callback: (error: Error | null) => void): void {
     this.#socket.destroy();
+    this.#gone.abort(error);
     callback(error);
   }
 }
 
 /** A server may close a kept connection just as it is used again: then the request goes out on another one. */
 async function postOn(agent: HttpAgent, send: typeof requestHttp, url: URL, request: Posted): Promise<IncomingMessage> {
-  const { headers, body, signal } = request;
+  const { headers, body, signal, owner } = request;
   const length = { "content-length": Buffer.byteLength(body) };
-  const sent = send(url, { method: "POST", headers: { ...headers, ...length }, agent, signal });
+  // Node hands what it does not know, such as the owner, to the agent.
+  const options = { method: "POST", headers: { ...headers, ...length }, agent, signal, owner };
+  const sent = send(url, options);
   sent.on(
     "information",
     boundInterim((reason) => sent.destroy(reason)),

@@ -4,13 +4,13 @@ import type { Request, RequestHandler, Response } from "express";
 import { canonicalHash } from "../../shared/canonical-json.ts";
 import { jsonShapeFault } from "../../shared/json-shape.ts";
 import { BodyBudget, BodyRefused, type ReadBody, readRequestBody, SMALL_BODY } from "../../shared/request-body.ts";
+import { Turns } from "../../shared/turns.ts";
 import type { Balances } from "../chain/balances.ts";
 import type { Directory } from "../chain/directory.ts";
 import { ApiError } from "../errors.ts";
 import { AUTHORIZATION_HEADER } from "../jobs/authorization.ts";
 import { insufficientCredits, tooManyBalances } from "../jobs/refusals.ts";
 import { clientOf, onceAnswered, ownerOf } from "./request.ts";
-import { Turns } from "./turns.ts";
 
 declare global {
   namespace Express {

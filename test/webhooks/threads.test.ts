@@ -1,4 +1,4 @@
-/** The threads that make attempts: beside the event loop, replaced when they die, and at rest after costly handshakes. */
+/** The threads that make attempts: beside the event loop, and replaced when they die. */
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { AddressInfo } from "node:net";
 import type { Worker } from "node:worker_threads";
@@ -77,32 +77,6 @@ test("the event loop turns while the certificates of a receiver are checked", as
   expect(turns[0]).toBeGreaterThan(50);
 });
 
-test("after costly handshakes nothing but prompt webhooks gets attempts for a while", async () => {
-  const { url } = await costlyReceiver();
-  const clock = vi.spyOn(performance, "now").mockReturnValue(0);
-  onTestFinished(() => clock.mockRestore());
-  for (let n = 0; n < 8; n++) await due.insert(`costly${n}`, { url });
-  await due.dispatching(SETTINGS, async (dispatcher) => {
-    await dispatcher.claim();
-    await eventually(outcomes, (rows) => rows.every(({ error }) => error !== null));
-    await due.insert("new");
-    await due.insert("prompt", { pace: "prompt" });
-    await dispatcher.claim();
-    await eventually(
-      async () => due.receiver.to("/prompt").length,
-      (n) => n === 1,
-    );
-    expect((await outcomes()).find(({ id }) => id === "wh_new")).toMatchObject({ attempt: 0 });
-    // What the handshakes took is paid off by time.
-    clock.mockReturnValue(3_600_000);
-    await dispatcher.claim();
-    await eventually(
-      async () => due.receiver.to("/new").length,
-      (n) => n === 1,
-    );
-  });
-});
-
 test("a delivery whose thread dies is attempted again when its lease is over", async () => {
   const threads = startedThreads();
   await due.insert("hook", { behaviour: (response, nth) => (nth > 1 ? void response.end() : undefined) });
@@ -132,7 +106,7 @@ test("a delivery whose thread dies is attempted again when its lease is over", a
 
 test("an attempt whose thread says nothing times out, and another thread follows", async () => {
   const threads = startedThreads();
-  const thread = new AttemptThread({ allowLocal: true });
+  const thread = new AttemptThread({ allowLocal: true }, 3);
   onTestFinished(() => thread.stop());
   const arrived = Promise.withResolvers<void>();
   const urls = {
@@ -140,7 +114,10 @@ test("an attempt whose thread says nothing times out, and another thread follows
     silent: due.receiver.url("/silent", () => arrived.resolve()),
   };
   const send = (url: string) =>
-    thread.attempt({ url, secret: "s".repeat(16), body: "{}", timeoutMs: 60_000 }, new AbortController().signal);
+    thread.attempt(
+      { url, secret: "s".repeat(16), body: "{}", timeoutMs: 60_000, owner: "0x" },
+      new AbortController().signal,
+    );
   expect(await send(urls.quick)).toMatchObject({ result: "delivered" });
   // The thread's own clock goes on: to this one, it is as if the thread were blocked.
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });

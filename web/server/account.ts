@@ -13,10 +13,10 @@ import { write } from "../../api/routes/completion.ts";
 import { jobsQuerySchema } from "../../api/routes/jobs.ts";
 import { inTurns } from "../../api/routes/read-turns.ts";
 import { clientOf, validate } from "../../api/routes/request.ts";
-import { Turns } from "../../api/routes/turns.ts";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import { usdgValue } from "../../protocol/money.ts";
 import { csvLine } from "../../shared/csv.ts";
+import { Turns } from "../../shared/turns.ts";
 import type * as contract from "../contract.ts";
 import { type UsageRow, usageSince, usedIn } from "./usage.ts";
 

@@ -38,7 +38,7 @@ function openClient(policy: Parameters<typeof guardedClient>[0] = { allowLocal: 
   const client = guardedClient(policy);
   onTestFinished(() => client.destroy());
   return (url: string, timeoutMs = 5_000) =>
-    attempt({ url, body: '{"ß":1}', secret: "s".repeat(16), timeoutMs }, client);
+    attempt({ url, body: '{"ß":1}', secret: "s".repeat(16), owner: "0x", timeoutMs }, client);
 }
 
 describe("an attempt is delivered by a server that", () => {

@@ -5,6 +5,7 @@ import { createServer as createTlsServer, getCACertificates, setDefaultCACertifi
 import { request } from "undici";
 import { expect, it, onTestFinished } from "vitest";
 import { guardedAgent, guardedClient } from "../../../api/outbound/endpoint.ts";
+import { Turns } from "../../../shared/turns.ts";
 import { attempt } from "../../../webhooks/attempt.ts";
 import { makeCertificate } from "../../support/certificate.ts";
 
@@ -35,13 +36,13 @@ async function rawReceiver(answer: (socket: TLSSocket) => void) {
     server.close();
   });
   const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
-  const send = () => attempt({ url, secret: "s".repeat(16), body: "{}", timeoutMs: 30_000 }, client);
+  const send = () => attempt({ url, secret: "s".repeat(16), owner: "0x", body: "{}", timeoutMs: 30_000 }, client);
   const ask = async () => (await request(url, { dispatcher: agent, method: "POST", body: "{}" })).body.text();
   return { send, ask, connections: () => connections };
 }
 
 /** A receiver with such a certificate, and attempts of deliveries to it. */
-async function receiver(comment = 0, isTrusted = true) {
+async function receiver(comment = 0, isTrusted = true, turns = new Turns(0)) {
   const certificate = isTrusted ? trusted(comment) : makeCertificate(comment);
   const bodies: string[] = [];
   const server = createServer(certificate, (request, response) => {
@@ -55,14 +56,15 @@ async function receiver(comment = 0, isTrusted = true) {
     });
   });
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
-  const client = guardedClient({ allowLocal: true });
+  const client = guardedClient({ allowLocal: true, turns });
   onTestFinished(() => {
     client.destroy();
     server.closeAllConnections();
     server.close();
   });
   const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
-  const send = (body: string) => attempt({ url, secret: "s".repeat(16), body, timeoutMs: 5_000 }, client);
+  const send = (body: string, timeoutMs = 5_000) =>
+    attempt({ url, secret: "s".repeat(16), owner: "0x", body, timeoutMs }, client);
   const agent = guardedAgent({ allowLocal: true });
   onTestFinished(() => agent.destroy());
   const ask = () => request(url, { dispatcher: agent, method: "POST", body: "{}" });
@@ -127,13 +129,32 @@ it("counts the bytes of each answer anew on a kept connection", async () => {
   expect(connections()).toBe(1);
 });
 
+it("hands what comes to TLS at its owner's turn: a server chooses how long that takes", async () => {
+  const turns = new Turns(0);
+  const held = Promise.withResolvers<void>();
+  void turns.run("other", new AbortController().signal, () => held.promise);
+  const { send, bodies } = await receiver(0, true, turns);
+  const waiting = send("{}");
+  const given = await send("{}", 200);
+  expect(given).toMatchObject({ result: "timeout" });
+  expect(bodies).toEqual([]);
+  held.resolve();
+  expect(await waiting).toMatchObject({ result: "delivered" });
+});
+
 it("delivers nothing to a server whose certificate nobody signed, or that is not there", async () => {
   const { send, bodies } = await receiver(0, false);
   expect(await send("{}")).toMatchObject({ result: "connection", error: expect.stringMatching(/self-signed|verify/) });
   expect(bodies).toEqual([]);
   const client = guardedClient({ allowLocal: true });
   onTestFinished(() => client.destroy());
-  const message = { url: "https://127.0.0.1:1/hook", secret: "s".repeat(16), body: "{}", timeoutMs: 5_000 };
+  const message = {
+    url: "https://127.0.0.1:1/hook",
+    secret: "s".repeat(16),
+    owner: "0x",
+    body: "{}",
+    timeoutMs: 5_000,
+  };
   const outcome = await attempt(message, client);
   expect(outcome).toMatchObject({ result: "connection", error: "the connection was refused" });
 });

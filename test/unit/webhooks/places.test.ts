@@ -1,6 +1,6 @@
 /** How a process shares its attempts at once among wallets and their webhooks. */
 import { describe, expect, it } from "vitest";
-import { type DueWebhook, type Pace, type Places, Running, StrangersTime, shareOut } from "../../../webhooks/places.ts";
+import { type DueWebhook, type Pace, type Places, Running, shareOut } from "../../../webhooks/places.ts";
 
 const PLACES: Places = {
   free: 8,
@@ -108,60 +108,5 @@ describe("places", () => {
   it("that are not free are given to nobody", () => {
     expect(given([webhook("a", "a", "prompt")], { free: 0 })).toEqual({});
     expect(given([webhook("a", "a", "new")], { notPrompt: -1 })).toEqual({});
-  });
-});
-
-describe("the time of the thread for unproven attempts", () => {
-  it("is a quarter of all time while each handshake is costly, however many wait", () => {
-    const time = new StrangersTime(0);
-    let used = 0;
-    for (let now = 0; now < 1_000_000; now += 10) {
-      // Each handshake takes 185 ms.
-      const ends = Array.from({ length: time.room(now, used) }, () => time.begin());
-      for (const end of ends) {
-        used += 185;
-        end(now, used);
-      }
-    }
-    expect(used).toBeGreaterThan(240_000);
-    expect(used).toBeLessThan(260_000);
-  });
-
-  it("is as much for handshakes that begin long after their attempts, and come together", () => {
-    const time = new StrangersTime(0);
-    let used = 0;
-    let running: ReturnType<StrangersTime["begin"]>[] = [];
-    for (let now = 0; now < 1_000_000; now += 10) {
-      for (let room = time.room(now, used); room > 0; room--) running.push(time.begin());
-      if (now % 9_000 !== 0) continue;
-      // The thread is busy until all of them are checked.
-      now += 185 * running.length - ((185 * running.length) % 10);
-      used += 185 * running.length;
-      for (const end of running) end(now, used);
-      running = [];
-    }
-    expect(used).toBeLessThan(260_000);
-  });
-
-  it("suffices for hundreds of usual attempts a second, and for 25 of which nothing is known at once", () => {
-    const time = new StrangersTime(0);
-    expect(time.room(0, 0)).toBe(25);
-    let [used, attempts] = [0, 0];
-    for (let now = 0; now < 10_000; now += 10) {
-      const ends = Array.from({ length: Math.min(8, time.room(now, used)) }, () => time.begin());
-      attempts += ends.length;
-      for (const end of ends) {
-        used += 1;
-        end(now, used);
-      }
-    }
-    expect(attempts).toBeGreaterThan(2_000);
-  });
-
-  it("is not taken away by attempts that wait for an answer and need no time", () => {
-    const time = new StrangersTime(0);
-    for (let room = time.room(0, 0); room > 0; room--) time.begin();
-    expect(time.room(0, 0)).toBe(0);
-    expect(time.room(1_000, 0)).toBe(25);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Turns } from "../../../../api/routes/turns.ts";
+import { Turns } from "../../../shared/turns.ts";
 
 describe("work that holds up the event loop", () => {
   const busy = (ms: number) => {

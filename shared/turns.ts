@@ -1,5 +1,5 @@
 /** Work that one client can ask for without an end, shared out so that everybody else is served. */
-import { setNewest } from "../../shared/newest.ts";
+import { setNewest } from "./newest.ts";
 
 type Waiting = { signal: AbortSignal; start: PromiseWithResolvers<void> };
 
