@@ -17,7 +17,7 @@ const SMOOTHING = 0.2;
 const HALF_LIFE_MS = 60_000;
 /** A worker that fails all of its jobs is asked as if it were slower by this much more. */
 const FAILURE_WEIGHT = 9;
-/** From this share of failed jobs on it no longer comes first for being idle: one that takes no request is always idle. */
+/** From this share of failed jobs on it gets a job only where no other has a place: one that takes no request is always idle. */
 const FAILING_SHARE = 0.5;
 /** Added to every time: nobody notices differences that are small against it, such as a new process's first answer. */
 const UNNOTICED_MS = 100;
@@ -311,13 +311,14 @@ export function chooseBest<W>(
   now: number,
   random: () => number = Math.random,
 ): W | undefined {
-  const idle = candidates.filter(({ health }) => health.isIdle && !health.isFailing(now));
+  const sound = candidates.filter(({ health }) => !health.isFailing(now));
+  const idle = sound.filter(({ health }) => health.isIdle);
   const observed = candidates.flatMap(({ health }) => health.firstTokenMs ?? []);
   const fastest = observed.length > 0 ? Math.min(...observed) : ASSUMED_FIRST_TOKEN_MS;
   let best: W | undefined;
   let bestScore = Number.POSITIVE_INFINITY;
-  // If no sound worker is idle, the job waits in the queue of the worker that clears first.
-  for (const { worker, health } of idle.length > 0 ? idle : candidates) {
+  // If no sound worker is idle, the job waits in the queue of the one that clears first.
+  for (const { worker, health } of [idle, sound, candidates].find((some) => some.length > 0) ?? []) {
     const score = health.score(fastest, now) * (1 + random() * AS_GOOD);
     if (score < bestScore) [best, bestScore] = [worker, score];
   }

@@ -81,6 +81,10 @@ describe("clients that ask at once", () => {
     expect(choose()).toBe("failing");
     failing?.health.failedJob(NOW);
     expect(choose()).toBe("sound");
+    // However long that queue: an offer that is held costs its client ten seconds.
+    for (let n = 0; n < 20; n++) sound?.health.begin(NOW);
+    expect(choose()).toBe("sound");
+    expect(chooseBest([failing] as Candidate<string>[], NOW)).toBe("failing");
   });
 
   it("nobody is chosen where nobody is", () => {
