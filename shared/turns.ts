@@ -5,18 +5,21 @@ type Waiting = { signal: AbortSignal; start: PromiseWithResolvers<void> };
 
 /** Half of the time that an owner has used is forgotten after this time. */
 const HALF_LIFE_MS = 60_000;
+/** A result that somebody paid for makes up for so much time, also for time that is still to come, up to the second number. */
+const EARNED_MS = 1_000;
+const MOST_EARNED_MS = 2_000;
 /** Owners whose time is remembered; the one whose last turn is the longest ago is forgotten first. */
 const MOST_OWNERS = 10_000;
 
 /**
  * Pieces of work on the event loop, one at a time. The next turn is that of the owner who has used the least time of late, so that neither one owner
  * with many pieces nor many owners with long ones make another wait for more than the piece that runs. After each piece comes a pause of `rest` times
- * its length, in which everybody else is served.
+ * its length, in which everybody else is served. Owners can be made without an end, so those who pay come before those of whom nothing is known.
  */
 export class Turns {
   readonly #rest: number;
   readonly #waiting = new Map<string, Waiting[]>();
-  /** Milliseconds that owners had used when their last turn was over, `performance.now()`. */
+  /** Milliseconds that owners had used at `at`, `performance.now()`, less what they earned. */
   readonly #used = new Map<string, { ms: number; at: number }>();
   #isTaken = false;
 
@@ -40,11 +43,20 @@ export class Turns {
     try {
       return await work();
     } finally {
-      const at = performance.now();
-      const ms = at - startedAt;
-      setNewest(this.#used, owner, { ms: this.#usedBy(owner, at) + ms, at }, MOST_OWNERS);
+      const ms = performance.now() - startedAt;
+      this.#use(owner, ms);
       setTimeout(() => this.#end(), this.#rest * ms).unref();
     }
+  }
+
+  /** The owner's work had a result that is paid for. */
+  earned(owner: string): void {
+    this.#use(owner, -EARNED_MS);
+  }
+
+  #use(owner: string, ms: number): void {
+    const at = performance.now();
+    setNewest(this.#used, owner, { ms: Math.max(-MOST_EARNED_MS, this.#usedBy(owner, at) + ms), at }, MOST_OWNERS);
   }
 
   #usedBy(owner: string, now: number): number {

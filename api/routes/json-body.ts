@@ -136,7 +136,11 @@ export function readChat(bodies: Bodies, limit: LimitBody): RequestHandler {
         // Wallets cost nothing to make: many without credits would take the turns of those who pay.
         const { refusal } = await limit(request, false);
         if (refusal !== undefined) throw refusal;
-        request.body = await whileWaiting((signal) => bodies.turnsFor(bytes).run(from, signal, parse));
+        const turns = bodies.turnsFor(bytes);
+        response.once("finish", () => {
+          if (response.statusCode === 200) turns.earned(from);
+        });
+        request.body = await whileWaiting((signal) => turns.run(from, signal, parse));
       }
     }
     next();

@@ -24,6 +24,20 @@ describe("work that holds up the event loop", () => {
     expect(done).toEqual(["d", "c", "a", "b"]);
   });
 
+  it("is done for those who pay before it is for those who come for the first time", async () => {
+    const turns = new Turns(0);
+    const done: string[] = [];
+    const piece = (owner: string) =>
+      turns.run(owner, signal, () => {
+        done.push(owner);
+        busy(5);
+      });
+    await piece("pays");
+    turns.earned("pays");
+    await Promise.all(["first", "a", "b", "pays", "c"].map(piece));
+    expect(done).toEqual(["pays", "pays", "first", "a", "b", "c"]);
+  });
+
   it("leaves most of the time to everybody else", async () => {
     const turns = new Turns(3);
     const pieces: { begin: number; end: number }[] = [];

@@ -6,12 +6,13 @@ import { setImmediate } from "node:timers/promises";
 import { brotliCompressSync } from "node:zlib";
 import express, { type Request } from "express";
 import { pino } from "pino";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import type { Balances } from "../../../../api/chain/balances.ts";
 import { errorHandler } from "../../../../api/routes/errors.ts";
 import { Bodies, FORM_LIMIT, limitByCredits, readChat, readForm, takeBody } from "../../../../api/routes/json-body.ts";
 import { canonicalHash } from "../../../../shared/canonical-json.ts";
 import { SMALL_BODY } from "../../../../shared/request-body.ts";
+import { Turns } from "../../../../shared/turns.ts";
 import { serve } from "../../support/serve.ts";
 import { ScriptedNode } from "../chain/balances/scripted-node.ts";
 
@@ -129,6 +130,18 @@ describe("a body", () => {
     expect((await send(small)).status).toBe(200);
     const slow = JSON.stringify([1, 2].map(() => Array.from({ length: 900 }, () => 0)));
     expect((await send(slow)).status).toBe(status);
+  });
+
+  it("that was answered well makes up for the time of its parsing", async () => {
+    const bodies = new Bodies();
+    const earned = vi.spyOn(Turns.prototype, "earned");
+    onTestFinished(() => earned.mockRestore());
+    const send = await listen([100, 100], bodies);
+    expect((await send(json(MIB))).status).toBe(200);
+    await expect.poll(() => earned.mock.calls).toEqual([[WALLET]]);
+    expect((await send(`${json(MIB)}x`)).status).toBe(400);
+    expect((await send("{}")).status).toBe(200);
+    expect(earned).toHaveBeenCalledTimes(1);
   });
 
   it("of many values has its turns among the long ones", () => {
