@@ -42,8 +42,11 @@ export type AuthorizationParts = SigningDomain & {
   times: Pick<JobTimes, "queue" | "lock">;
 };
 
-/** Longest time that an authorization may be signed ahead, seconds (`AUTHORIZATION_SPAN` of the contract). */
-const LONGEST_SPAN = 600;
+/**
+ * Longest time that an authorization may be signed ahead, seconds. The contract allows 600 from the block's time, which can be behind this machine's
+ * clock: such locks would revert at our cost.
+ */
+const LONGEST_SPAN = 540;
 /** It must outlive the wait for a place (`QUEUE_SECONDS`) and the time in which the lock may then be mined (`LOCK_SECONDS`). */
 const leastSpan = ({ queue, lock }: AuthorizationParts["times"]): number => queue + lock;
 /** How far the time in a job id may be from ours, seconds. The contract allows 300: the lock is mined a while later. */

@@ -127,7 +127,7 @@ export function guardedAgent(options: GuardedAgentOptions): Agent {
       connect({ ...target, httpSocket: httpSocket as unknown as Socket }, (...result) => {
         const [, secured] = result;
         // Answers are long. What is read of them tells how much TLS may take beside.
-        if (secured !== null) httpSocket.allow(() => SPARE_BYTES + WIRE_BYTES * secured.bytesRead, null);
+        if (secured !== null) httpSocket.allow(() => SPARE_BYTES + WIRE_BYTES * secured.bytesRead, { isQuick: true });
         callback(...result);
       });
     },
@@ -205,16 +205,19 @@ class CountingAgent extends HttpsAgent {
   ) {
     const counted = new CountedSocket(options, this.#turns, options.owner ?? "");
     const secured = super.createConnection({ ...options, socket: counted } as never, callback);
-    secured?.once("secureConnect", () => counted.allow(() => ANSWER_BYTES, this.#turns));
+    secured?.once("secureConnect", () => counted.allow(() => ANSWER_BYTES));
     if (secured != null) this.#counted.set(secured, counted);
     return secured;
   }
 
   override reuseSocket(socket: Duplex, request: ClientRequest): void {
     super.reuseSocket(socket, request);
-    this.#counted.get(socket)?.allow(() => ANSWER_BYTES, this.#turns);
+    this.#counted.get(socket)?.allow(() => ANSWER_BYTES);
   }
 }
+
+/** A piece of a worker's answer takes TLS 0.1 ms; one of session tickets 5 ms. After a piece that took longer, the connection's next ones wait for turns. */
+const QUICK_MS = 2;
 
 /**
  * A TCP connection that breaks when more bytes have come than it is allowed: first those of a TLS handshake. What comes is handed to TLS at the
@@ -222,9 +225,12 @@ class CountingAgent extends HttpsAgent {
  */
 class CountedSocket extends Duplex {
   readonly #socket;
+  readonly #turns: Turns;
   readonly #owner: string;
   readonly #gone = new AbortController();
-  #turns: Turns | null;
+  /** Whether a piece is handed on at once, because the one before was quick. */
+  #isQuick = false;
+  #mayBeQuick = false;
   #waits = false;
   #received = 0;
   #most = () => HANDSHAKE_BYTES;
@@ -239,11 +245,12 @@ class CountedSocket extends Duplex {
       .on("error", (error) => this.destroy(error));
   }
 
-  /** So many bytes may come from now on, as it says when some come; without `turns` they are handed on at once. */
-  allow(most: () => number, turns: Turns | null): void {
+  /** So many bytes may come from now on, as it says when some come. `isQuick`: they wait for turns only after a piece that was not. */
+  allow(most: () => number, { isQuick } = { isQuick: false }): void {
     this.#received = 0;
-    [this.#most, this.#turns] = [most, turns];
+    this.#most = most;
     this.#whatIsLong = "what the server sent in its TLS connection is";
+    [this.#isQuick, this.#mayBeQuick] = [isQuick, isQuick];
   }
 
   #take(data: Buffer): void {
@@ -251,17 +258,25 @@ class CountedSocket extends Duplex {
     const most = this.#most();
     if (this.#received > most) {
       this.destroy(new Error(`${this.#whatIsLong} longer than ${most} bytes`));
-    } else if (this.#turns === null) {
-      if (!this.push(data)) this.#socket.pause();
+    } else if (this.#isQuick) {
+      if (!this.#handOn(data)) this.#socket.pause();
     } else {
       this.#waits = true;
       this.#socket.pause();
       const handOn = () => {
         this.#waits = false;
-        if (this.push(data)) this.#socket.resume();
+        if (this.#handOn(data)) this.#socket.resume();
       };
       this.#turns.run(this.#owner, this.#gone.signal, handOn).catch((error) => this.destroy(error));
     }
+  }
+
+  /** TLS reads it before this returns. False if more is not wanted yet. */
+  #handOn(data: Buffer): boolean {
+    const begun = performance.now();
+    const isMoreWanted = this.push(data);
+    this.#isQuick = this.#mayBeQuick && performance.now() - begun < QUICK_MS;
+    return isMoreWanted;
   }
 
   override _read(): void {
