@@ -60,8 +60,6 @@ export async function startChain(parts: Parts, options: ChainOptions): Promise<s
     command: file,
     args: [
       ["--host", "127.0.0.1", "--port", String(port), "--chain-id", String(DEV_CHAIN_ID)],
-      // By default any web page may ask it, and reset it. A page can still do so over a WebSocket, which anvil takes from everywhere.
-      ["--allow-origin", `http://127.0.0.1:${options.ports.api}`],
       temporary ? (existsSync(state) ? ["--load-state", state] : []) : kept,
       ["--timestamp", String(GENESIS_TIME)],
       // By default anvil keeps 500 states in memory and thousands more on disk. Blocks, transactions, receipts and logs are kept in full

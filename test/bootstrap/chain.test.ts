@@ -62,21 +62,6 @@ describe("the kept chain", () => {
     });
   });
 
-  it("is asked by pages of the application, and by those of no other site", async () => {
-    stack = await startTestStack({ parts, dataDir });
-    const { rpc_url, app_url } = stack.info;
-    const { origin: ours } = new URL(app_url);
-    const origins = [ours, "http://evil.example"].map(async (origin) => {
-      const headers = {
-        origin,
-        "access-control-request-method": "POST",
-        "access-control-request-headers": "content-type",
-      };
-      return (await fetch(rpc_url, { method: "OPTIONS", headers })).headers.get("access-control-allow-origin");
-    });
-    expect(await Promise.all(origins)).toEqual([ours, ours]);
-  });
-
   it("loses at most a dump's interval to kill -9", async () => {
     stack = await startTestStack({ parts, dataDir });
     await pay(stack);
