@@ -17,5 +17,5 @@ export const escapeControls = (text: string): string =>
 export function oneLine(text: string, most = 200): string {
   const words = text.trim().slice(0, most + 1);
   const line = escapeControls(words.toWellFormed()).replaceAll("\n", "\\u000a");
-  return line.length > most ? `${line.slice(0, most - 1)}…` : line;
+  return line.length > most ? `${line.slice(0, most - 1).toWellFormed()}…` : line;
 }

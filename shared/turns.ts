@@ -12,8 +12,9 @@ const MOST_EARNED_MS = 2_000;
 const MOST_OWNERS = 10_000;
 
 /**
- * Pieces of work on the event loop, one at a time. The next turn is that of the owner who has used the least time of late, so that neither one owner
- * with many pieces nor many owners with long ones make another wait for more than the piece that runs. After each piece comes a pause of `rest` times
+ * Pieces of work on the event loop, one at a time. Every other turn is that of the owner who has used the least time of late, so that neither one
+ * owner with many pieces nor many owners with long ones make another wait for more than two pieces. The turns between go to whoever has waited
+ * longest, so that nobody waits for ever. After each piece comes a pause of `rest` times
  * its length, in which everybody else is served. Owners can be made without an end, so those who pay come before those of whom nothing is known.
  */
 export class Turns {
@@ -22,6 +23,8 @@ export class Turns {
   /** Milliseconds that owners had used at `at`, `performance.now()`, less what they earned. */
   readonly #used = new Map<string, { ms: number; at: number }>();
   #isTaken = false;
+  /** Whether the next turn is that of the owner who has used the least. */
+  #isForLeast = true;
 
   constructor(rest: number) {
     this.#rest = rest;
@@ -74,9 +77,12 @@ export class Turns {
       const owner = this.#nextOwner();
       const queue = this.#waiting.get(owner) as Waiting[];
       const next = queue.shift();
-      if (queue.length === 0) this.#waiting.delete(owner);
+      // Its other pieces wait from now on.
+      this.#waiting.delete(owner);
+      if (queue.length > 0) this.#waiting.set(owner, queue);
       if (next === undefined || next.signal.aborted) continue;
       this.#isTaken = true;
+      this.#isForLeast = !this.#isForLeast;
       next.start.resolve();
     }
   }
@@ -86,6 +92,7 @@ export class Turns {
     const now = performance.now();
     let [least, next] = [Number.POSITIVE_INFINITY, ""];
     for (const owner of this.#waiting.keys()) {
+      if (!this.#isForLeast) return owner;
       const used = this.#usedBy(owner, now);
       if (used < least) [least, next] = [used, owner];
     }

@@ -97,6 +97,8 @@ export class Directory {
   #minimumStake = 0n;
   /** Workers that are to be read again, by their id: how often the node has failed to since the last time. */
   readonly #due = new Map<number, number>();
+  /** Those that took jobs until they could not be read: the node may be at fault. */
+  readonly #unreadable = new Set<number>();
   /** Of the workers that are read in turns, the last one. */
   #lastInTurn = 0;
   #readBlock = 0;
@@ -171,12 +173,11 @@ export class Directory {
       if (head > this.#readBlock) hasNewTerms = await this.#noteChanges(this.#readBlock + 1, head);
     } catch (error) {
       if (!isOld) throw error;
-      // After an outage a node can refuse so many blocks, each time again. All are read in turns from the first on.
+      // After an outage a node can refuse so many blocks, each time again. What they told is read in turns.
       this.#logger.warn({ err: error }, "events of models and workers could not be read; they are passed over");
-      this.#lastInTurn = 0;
     }
     if (isOld || hasNewTerms) await this.#readTerms();
-    if (isOld) this.#readAgain([...this.#workers.keys(), ...(await this.#inTurn())]);
+    if (isOld) this.#readAgain([...this.#workers.keys(), ...this.#unreadable, ...(await this.#inTurn())]);
     this.#readBlock = head;
     await this.#readDue(READS_PER_LOOK);
   }
@@ -286,7 +287,8 @@ export class Directory {
       const failures = (this.#due.get(id) ?? 0) + 1;
       if (failures < READ_TRIES) return void this.#due.set(id, failures);
       this.#logger.warn({ err: answer.error, worker: id }, "a worker cannot be read: it gets no jobs");
-    }
+      if (this.#workers.has(id)) this.#unreadable.add(id);
+    } else this.#unreadable.delete(id);
     this.#due.delete(id);
     const view = "error" in answer ? null : decodeWorker(answer.result as Hex);
     if (!view?.active) this.#workers.delete(id);

@@ -127,7 +127,7 @@ export function guardedAgent(options: GuardedAgentOptions): Agent {
       connect({ ...target, httpSocket: httpSocket as unknown as Socket }, (...result) => {
         const [, secured] = result;
         // Answers are long. What is read of them tells how much TLS may take beside.
-        if (secured !== null) httpSocket.allow(() => SPARE_BYTES + WIRE_BYTES * secured.bytesRead, { isQuick: true });
+        if (secured != null) httpSocket.allow(() => SPARE_BYTES + WIRE_BYTES * secured.bytesRead, { isQuick: true });
         callback(...result);
       });
     },
@@ -231,7 +231,10 @@ class CountedSocket extends Duplex {
   /** Whether a piece is handed on at once, because the one before was quick. */
   #isQuick = false;
   #mayBeQuick = false;
+  /** True while a piece waits for its turn. */
   #waits = false;
+  /** What follows that piece: the connection has ended meanwhile. */
+  #after: (() => void) | undefined;
   #received = 0;
   #most = () => HANDSHAKE_BYTES;
   #whatIsLong = "the TLS handshake is";
@@ -241,8 +244,8 @@ class CountedSocket extends Duplex {
     [this.#turns, this.#owner] = [turns, owner];
     this.#socket = connectTcp(options)
       .on("data", (data) => this.#take(data))
-      .on("end", () => this.push(null))
-      .on("error", (error) => this.destroy(error));
+      .on("end", () => this.#end(() => this.push(null)))
+      .on("error", (error) => this.#end(() => this.destroy(error)));
   }
 
   /** So many bytes may come from now on, as it says when some come. `isQuick`: they wait for turns only after a piece that was not. */
@@ -265,10 +268,18 @@ class CountedSocket extends Duplex {
       this.#socket.pause();
       const handOn = () => {
         this.#waits = false;
-        if (this.#handOn(data)) this.#socket.resume();
+        const isMoreWanted = this.#handOn(data);
+        if (this.#after !== undefined) this.#after();
+        else if (isMoreWanted) this.#socket.resume();
       };
       this.#turns.run(this.#owner, this.#gone.signal, handOn).catch((error) => this.destroy(error));
     }
+  }
+
+  /** The connection has ended. Node says so of a paused one, too. */
+  #end(act: () => void): void {
+    if (this.#waits) this.#after = act;
+    else act();
   }
 
   /** TLS reads it before this returns. False if more is not wanted yet. */

@@ -183,7 +183,7 @@ export class WorkerHealth {
         if (!this.#jobs.delete(job)) return;
         // A worker that holds offers and then refuses them is as slow as one that answers so late.
         const waitedMs = at - job.since;
-        if (!job.firstToken && waitedMs > (this.#firstTokenMs ?? 0)) this.#waited(waitedMs, at);
+        if (!job.firstToken && waitedMs > (this.#firstTokenMs ?? ASSUMED_FIRST_TOKEN_MS)) this.#waited(waitedMs, at);
         if (!isTaken || job.runsSince === null) return;
         const ms = at - job.runsSince;
         this.#runMs = this.#runMs === null ? ms : this.#runMs + (ms - this.#runMs) * SMOOTHING;

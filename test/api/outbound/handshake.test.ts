@@ -142,6 +142,18 @@ it("hands what comes to TLS at its owner's turn: a server chooses how long that 
   expect(await waiting).toMatchObject({ result: "delivered" });
 });
 
+/** Answers, and closes the connection at once. */
+const andCloses = (socket: TLSSocket) => void socket.end("HTTP/1.1 200 OK\r\nconnection: close\r\n\r\nok");
+
+it("reads an answer to its end where its connection closes while it waits for a turn", async () => {
+  const { send, ask } = await rawReceiver(andCloses);
+  for (let n = 0; n < 3; n++) {
+    const sent = await Promise.all(Array.from({ length: 4 }, send));
+    for (const outcome of sent) expect(outcome).toMatchObject({ result: "delivered", response: "ok" });
+    expect(await Promise.all(Array.from({ length: 4 }, ask))).toEqual(Array(4).fill("ok"));
+  }
+});
+
 it("delivers nothing to a server whose certificate nobody signed, or that is not there", async () => {
   const { send, bodies } = await receiver(0, false);
   expect(await send("{}")).toMatchObject({ result: "connection", error: expect.stringMatching(/self-signed|verify/) });

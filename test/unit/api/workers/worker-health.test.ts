@@ -46,11 +46,13 @@ describe("a worker's score", () => {
 
   it("takes notice of jobs that are held and then refused, not of what is refused at once", () => {
     const refuse = (health: WorkerHealth, ms: number) => health.begin(NOW - ms).end(NOW);
-    const [holding, full] = [observed(50), observed(50)];
+    const [holding, full, fresh] = [observed(50), observed(50), healthy()];
     for (let n = 0; n < 2; n++) {
       refuse(holding, 6_000);
       refuse(full, 5);
+      refuse(fresh, 5);
     }
+    expect(fresh.firstTokenMs).toBeNull();
     expect(holding.score(50, NOW)).toBeGreaterThan(5 * observed(50).score(50, NOW));
     expect(full.score(50, NOW)).toBe(observed(50).score(50, NOW));
   });
