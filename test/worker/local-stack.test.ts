@@ -38,8 +38,11 @@ async function joinStack(args: string[]): Promise<Running> {
   return worker;
 }
 
-const answer = async (model: string): Promise<string> =>
-  (await api.post("/v1/chat/completions", chat(model, "Say hello."))).body.choices[0].message.content;
+/** The text of an answer, or the code of an error. */
+async function answer(model: string): Promise<string> {
+  const { body } = await api.post("/v1/chat/completions", chat(model, "Say hello."));
+  return body.error?.code ?? body.choices[0].message.content;
+}
 
 it("finds the stack by DATA_DIR alone, and asks for a model server", async () => {
   const worker = await joinStack([]);
