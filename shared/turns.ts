@@ -12,10 +12,10 @@ const MOST_EARNED_MS = 2_000;
 const MOST_OWNERS = 10_000;
 
 /**
- * Pieces of work on the event loop, one at a time. Every other turn is that of the owner who has used the least time of late, so that neither one
+ * Pieces of work on an event loop, one at a time. Every other turn is that of the owner who has used the least time of late, so that neither one
  * owner with many pieces nor many owners with long ones make another wait for more than two pieces. The turns between go to whoever has waited
- * longest, so that nobody waits for ever. After each piece comes a pause of `rest` times
- * its length, in which everybody else is served. Owners can be made without an end, so those who pay come before those of whom nothing is known.
+ * longest, so that nobody waits for ever. After each piece comes a pause of `rest` times its length, in which everybody else is served. Owners can be
+ * made without an end, so those who pay come before those of whom nothing is known.
  */
 export class Turns {
   readonly #rest: number;
@@ -87,7 +87,7 @@ export class Turns {
     }
   }
 
-  /** Of those who have used equally much, the one who has waited longest. */
+  /** The owner who has waited longest, or who has used the least; of those who have used equally much, the one who has waited longest. */
   #nextOwner(): string {
     const now = performance.now();
     let [least, next] = [Number.POSITIVE_INFINITY, ""];

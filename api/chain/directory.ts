@@ -54,22 +54,22 @@ export type SlashTerms = {
 /** Millionths of an SVC in 1,000 SVC. */
 const UNITS_PER_1K_SVC = 1_000_000_000;
 
-/** What takes effect by time, such as an announced price, is read this often, and so is what an event may have failed to tell. */
+/** Models, terms and workers are read this often even without an event: announced prices take effect by time, and a node can miss an event. */
 const REFRESH_MS = 30_000;
 const READS_AT_ONCE = 20;
-/** Workers that are read in one second. */
+/** Workers that are read after one look for events; the others wait for the next look, a second later. */
 const READS_PER_LOOK = 100;
-/** Workers without enough stake that are read again every 30 s, in turns: there can be many, as registering needs no stake. */
-const OTHERS_PER_REFRESH = 200;
+/** Of all registered workers, so many are read again every 30 s, in turns: there can be many, as registering needs no stake. */
+const IN_TURN_PER_REFRESH = 200;
 /**
- * Gas of a read of one worker. A usual one takes 1.2 million, and each model that it hosts a thousand more: strangers can register all 65,535. What
- * needs more than this is an error of that worker alone. So a batch of reads is shorter than what is read of a node.
+ * Gas of a read of one worker. A usual one takes 1.2 million, and each model that it hosts a thousand more: strangers can register all 65,535. A
+ * worker that needs more than this makes its own read fail, and no other of the batch. The bound also keeps the reply to a batch short enough to read.
  */
 const READ_GAS = 3_000_000n;
-/** A read is tried so often, a second apart, where the node answers with an error: it may be of the moment. */
+/** A read that the node answers with an error is tried so often, a second apart: the error may pass. */
 const READ_TRIES = 3;
 
-/** The events that are looked for of everybody. Strangers can make the others as long as they like, without a stake. */
+/** The events that are looked for from every worker. Strangers can emit the three others without a stake, as many and as long as they like. */
 const EVENTS = [...modelCatalogAbi, ...workerRegistryAbi].flatMap((item) =>
   item.type === "event" && !["WorkerRegistered", "HostingSet", "PayoutSet"].includes(item.name)
     ? [toEventSelector(item)]
@@ -81,7 +81,7 @@ type WorkerView = ContractFunctionReturnType<typeof workerRegistryAbi, "view", "
 /**
  * Models and workers read from the chain itself, so that a chat request never depends on the index. Models and terms are read again after an event of
  * theirs, and now and then because announced prices and retirements take effect by time. A worker that takes jobs is read again after each event of its
- * own; any other only once it has enough stake. So strangers who register without a stake cost nothing but the first read of each.
+ * own; any other when it gets enough stake, and in turn. So strangers who register without a stake cause a bounded number of reads.
  */
 export class Directory {
   readonly #rpc: Rpc;
@@ -95,11 +95,11 @@ export class Directory {
   #sorted: readonly RegisteredWorker[] = [];
   #slash: SlashTerms = { amount: 0, worth: 0 };
   #minimumStake = 0n;
-  /** Workers that are to be read again, by their id: how often the node has failed to since the last time. */
+  /** By the id of a worker that is to be read again: how often the node has failed to read it since it last could. */
   readonly #due = new Map<number, number>();
-  /** Those that took jobs until they could not be read: the node may be at fault. */
+  /** Ids of workers that took jobs until they could not be read. The node may be at fault, so they are read every 30 s. */
   readonly #unreadable = new Set<number>();
-  /** Of the workers that are read in turns, the last one. */
+  /** Id of the worker that was read last in turn. */
   #lastInTurn = 0;
   #readBlock = 0;
   #readAt = 0;
@@ -173,7 +173,7 @@ export class Directory {
       if (head > this.#readBlock) hasNewTerms = await this.#noteChanges(this.#readBlock + 1, head);
     } catch (error) {
       if (!isOld) throw error;
-      // After an outage a node can refuse so many blocks, each time again. What they told is read in turns.
+      // After an outage a node can refuse to search so many blocks, and would refuse them each time. What they told is read in turns.
       this.#logger.warn({ err: error }, "events of models and workers could not be read; they are passed over");
     }
     if (isOld || hasNewTerms) await this.#readTerms();
@@ -211,7 +211,7 @@ export class Directory {
   async #inTurn(): Promise<number[]> {
     const count = await this.#workerCount();
     const first = this.#lastInTurn < count ? this.#lastInTurn + 1 : 1;
-    this.#lastInTurn = Math.min(first + OTHERS_PER_REFRESH - 1, count);
+    this.#lastInTurn = Math.min(first + IN_TURN_PER_REFRESH - 1, count);
     return range(first, this.#lastInTurn);
   }
 

@@ -34,17 +34,17 @@ const FIRST_RUNNING = 32;
 /** Each first token allows so many more to start, and each answer so many more to run: a wallet with many clients has all of its jobs soon. */
 const MORE = 2;
 /**
- * Answers of a wallet that wait for their settlement, and jobs that run, may be so many times the jobs that may run. A worker of its own can see to
- * it that the contract refuses the settlement, a block after its client has the answer.
+ * Jobs of a wallet that run, and answered ones that wait for their settlement, are together at most so many times the jobs that may run. The wallet's
+ * own worker can make the contract refuse the settlement, a block after the client has the answer.
  */
-const UNSETTLED = 2;
+const OPEN_PER_RUNNING = 2;
 /** Jobs that began within this time say how many jobs a wallet had before a restart. */
 const RECALLED_MS = 600_000;
 /** One wallet never has more of either at once. */
 const MOST = 10_000;
 /**
- * So many failures at which the worker is at fault do not count against a wallet at first, one more with each answer, up to the second number. The
- * worker may be the wallet's own, break off its jobs, and be at fault on purpose.
+ * Failures at which the worker is at fault and that do not count against a wallet: at first the first number, one more with each answer, at most the
+ * second number. They are bounded since the worker may be the wallet's own, and be at fault on purpose.
  */
 const FIRST_EXCUSES = 8;
 const MOST_EXCUSES = 32;
@@ -54,11 +54,16 @@ const MOST_WALLETS = 10_000;
 
 /** What a wallet may have. `excuses`: failures that will not count against it if the worker is at fault. */
 type Allowed = { starting: number; running: number; excuses: number };
-/**
- * The jobs of a wallet: those before their first token or whose lock is not mined; all without their whole answer; with those whose answers are not
- * settled; and the credits of locks on their way.
- */
-type Jobs = { starting: number; running: number; open: number; credits: number };
+type Jobs = {
+  /** Jobs before their first token, or whose lock is not mined. */
+  starting: number;
+  /** Jobs without their whole answer; those in `starting` are among them. */
+  running: number;
+  /** Jobs that are not over; those in `running` are among them, and answered ones whose settlement is not mined. */
+  open: number;
+  /** Credits of locks that are on their way. */
+  credits: number;
+};
 
 /** A job that counts. Call each when that has happened; what is called twice or too late does nothing. */
 export type CountedJob = {
@@ -87,7 +92,7 @@ export class JobAllowance {
     const wallet = address.toLowerCase();
     const jobs = this.#jobs.get(wallet) ?? { starting: 0, running: 0, open: 0, credits: 0 };
     const allowed = this.#of(wallet);
-    const isFull = jobs.running >= allowed.running || jobs.open >= UNSETTLED * allowed.running;
+    const isFull = jobs.running >= allowed.running || jobs.open >= OPEN_PER_RUNNING * allowed.running;
     if (isFull || jobs.starting >= allowed.starting) return null;
     this.#jobs.set(wallet, jobs);
     jobs.starting += 1;

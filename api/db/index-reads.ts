@@ -339,7 +339,7 @@ export async function getWorker(reader: Reader, id: string): Promise<WorkerRow |
   return rows[0] ?? null;
 }
 
-/** Workers whose signing key, owner or payout is one of these addresses (lower case): those with the key first, then by id, the first of many. */
+/** Workers whose signing key, owner or payout is one of these addresses (lower case): those with the key, then by id, at most `WORKERS_LISTED`. */
 export async function listWorkersOf(reader: Reader, addresses: readonly string[]): Promise<WorkerRow[]> {
   const text = `${WORKERS} WHERE w.signer = ANY($2) OR w.owner = ANY($2) OR w.payout = ANY($2)
     ORDER BY w.signer = ANY($2) DESC, w.number LIMIT ${WORKERS_LISTED}`;

@@ -126,7 +126,7 @@ export function guardedAgent(options: GuardedAgentOptions): Agent {
       const httpSocket = new CountedSocket({ host: target.hostname, port, ...socketOptions }, turns, target.hostname);
       connect({ ...target, httpSocket: httpSocket as unknown as Socket }, (...result) => {
         const [, secured] = result;
-        // Answers are long. What is read of them tells how much TLS may take beside.
+        // Answers are long. How much of them was read decides how many bytes TLS may have taken.
         if (secured != null) httpSocket.allow(() => SPARE_BYTES + WIRE_BYTES * secured.bytesRead, { isQuick: true });
         callback(...result);
       });
@@ -149,8 +149,8 @@ export type GuardedClient = {
 const IDLE_MS = 4_000;
 
 /**
- * Node's own HTTP client behind the same guard. What TLS makes of a receiver's bytes is done in `turns`. undici closes the connection at a `100 Continue` that nobody asked for, which some servers send;
- * Node passes over it (RFC 9110, section 15.2: a client must be able to).
+ * Node's own HTTP client behind the same guard. TLS reads what receivers send in `turns`. undici closes the connection at a `100 Continue` that nobody
+ * asked for, which some servers send; Node passes over it (RFC 9110, section 15.2: a client must be able to).
  */
 export function guardedClient({
   resolve = dnsResolver(),
@@ -185,11 +185,11 @@ const HANDSHAKE_BYTES = 16 * 1024;
  */
 const ANSWER_BYTES = 64 * 1024;
 
-/** What a worker may send in its connection for each byte of its answers, and beside them. An event of a few bytes is sent in up to three records. */
+/** Bytes that a worker may send in its connection for each byte of its answers, and in addition. An event of a few bytes takes up to three records. */
 const WIRE_BYTES = 4;
 const SPARE_BYTES = 128 * 1024;
 
-/** An agent that breaks off longer handshakes and answers. */
+/** An agent that breaks off handshakes and answers of more than `HANDSHAKE_BYTES` and `ANSWER_BYTES`. */
 class CountingAgent extends HttpsAgent {
   readonly #turns: Turns;
   readonly #counted = new WeakMap<Duplex, CountedSocket>();
@@ -220,8 +220,8 @@ class CountingAgent extends HttpsAgent {
 const QUICK_MS = 2;
 
 /**
- * A TCP connection that breaks when more bytes have come than it is allowed: first those of a TLS handshake. What comes is handed to TLS at the
- * owner's turn, since the server chooses how long that takes.
+ * A TCP connection that breaks when more bytes have come than are allowed: at first those of a TLS handshake. The server chooses how long TLS takes
+ * to read a piece, so a piece is handed to TLS at the owner's turn. After `allow` with `isQuick` only a piece that follows a slow one waits.
  */
 class CountedSocket extends Duplex {
   readonly #socket;
@@ -248,7 +248,7 @@ class CountedSocket extends Duplex {
       .on("error", (error) => this.#end(() => this.destroy(error)));
   }
 
-  /** So many bytes may come from now on, as it says when some come. `isQuick`: they wait for turns only after a piece that was not. */
+  /** From now on `most()` bytes may come; it is asked each time some come. `isQuick`: a piece waits for its turn only after one that was slow. */
   allow(most: () => number, { isQuick } = { isQuick: false }): void {
     this.#received = 0;
     this.#most = most;
