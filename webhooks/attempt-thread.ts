@@ -12,7 +12,7 @@ import {
   timedOut,
 } from "./attempt.ts";
 
-/** An attempt whose thread says nothing for so long after the limit of the answer has its end here. */
+/** An attempt has timed out if its thread does not report its end within this time after the limit of the answer. */
 const OVERDUE_MS = 5_000;
 
 type Thread = { worker: Worker; isLoaded: boolean; running: Map<number, PromiseWithResolvers<Outcome>> };
@@ -32,7 +32,7 @@ export class AttemptThread {
     this.#data = { thread: ATTEMPT_THREAD, allowLocal, allowNetworks: networks, rest };
   }
 
-  /** As `attempt` does it. Rejects with the reason of `stop`, or if the thread dies: then nobody knows what came of the attempt. */
+  /** Makes an attempt in the thread. Rejects with the reason of `stop`, or if the thread dies: then the attempt's result is unknown. */
   async attempt(message: Message, stop: AbortSignal): Promise<Outcome> {
     stop.throwIfAborted();
     this.#lastId += 1;
@@ -46,7 +46,7 @@ export class AttemptThread {
     stop.addEventListener("abort", cut, { once: true });
     const limitMs = message.timeoutMs + OVERDUE_MS;
     const end = () => {
-      // On a busy machine a thread takes seconds to load its modules. One that cannot do it dies.
+      // On a busy machine a thread takes seconds to load its modules. A thread that cannot load them ends with an error.
       if (!thread.isLoaded) {
         overdue = setTimeout(end, limitMs);
         return;
@@ -54,7 +54,7 @@ export class AttemptThread {
       const ms = Date.now() - startedAt.getTime();
       const nothing = { status: null, signature: null, responseHeaders: null, response: null };
       done.resolve({ ...timedOut(message.timeoutMs), ...nothing, startedAt, durationMs: ms, heldMs: ms });
-      // It does nothing else either. What it could not end in time is attempted again.
+      // The thread makes no progress with other attempts either. They are made again when their leases are over.
       this.#drop(thread);
       void thread.worker.terminate();
     };

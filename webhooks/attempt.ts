@@ -126,8 +126,8 @@ function failure(error: unknown): Pick<Outcome, "result" | "error"> {
 }
 
 /**
- * A thread that is started with this data says `LOADED`, then answers each `Task` with a `Done`. After what TLS makes of a piece of a receiver's
- * bytes, it makes nothing of others' for `rest` times as long. The wallet that has used the least time comes first.
+ * A thread that is started with this data says `LOADED`, then answers each `Task` with a `Done`. After TLS has read a piece of what a receiver sent,
+ * the thread hands it no other piece for `rest` times as long.
  */
 export type ThreadData = { thread: typeof ATTEMPT_THREAD; allowLocal: boolean; allowNetworks: string; rest: number };
 export const ATTEMPT_THREAD = "webhook attempts";

@@ -57,8 +57,8 @@ const LEASE_SPARE_MS = 10_000;
 
 /**
  * Each attempt runs on its own, so a slow endpoint holds up nobody else. Results are written together, as many as
- * have come in since the last write. Attempts of prompt webhooks have a thread of their own: a receiver with a costly handshake delays only others
- * of which nobody knows that they answer.
+ * have come in since the last write. Attempts of prompt webhooks have a thread of their own: another receiver with a costly handshake does not delay
+ * them.
  */
 export class DeliveryDispatcher {
   readonly #parts: Parts;
@@ -67,7 +67,7 @@ export class DeliveryDispatcher {
   readonly #running = new Running();
   /** When a wallet's last attempt that was not prompt began, ms since the epoch. */
   readonly #served = new Map<string, number>();
-  /** When a prompt webhook of a wallet last answered late, and for how long the wallet has no prompt places then, ms since the epoch. */
+  /** `at`: when a prompt webhook of a wallet last answered late, ms since the epoch; `ms`: for how long the wallet then has no prompt places. */
   readonly #lapsed = new Map<string, { at: number; ms: number }>();
   readonly #attempts = new Set<Promise<void>>();
   readonly #abort = new AbortController();
@@ -215,7 +215,7 @@ export class DeliveryDispatcher {
     return Date.now() - at < ms;
   }
 
-  /** What fails together is one lapse. */
+  /** Notes a lapse. Attempts that fail during one began before it, and do not make it longer. */
   #lapse(wallet: string): void {
     if (this.#hasLapsed(wallet)) return;
     const { at, ms } = this.#lapsed.get(wallet) ?? { at: 0, ms: 0 };
