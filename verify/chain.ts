@@ -47,7 +47,7 @@ export const chainLog = ({ address, topics, data, blockNumber, logIndex, transac
   transactionHash: transactionHash as Hex,
 });
 
-/** Blocks, or receipts, that are asked for at once. */
+/** Blocks or receipts that are asked for at the same time. */
 const AT_ONCE = 20;
 
 /** Reads logs in bounded spans: nodes refuse, or silently cut, what is too much at once. */
@@ -126,7 +126,7 @@ export class LogReader {
   async #fromReceipts({ address, topics = [] }: LogFilter, blockNumber: bigint): Promise<ChainLog[]> {
     const { transactions } = await getBlock(this.#client, { blockNumber });
     const addresses = [address].flat().map((one) => one.toLowerCase());
-    const receipts = await inTurns(transactions, (hash) => getTransactionReceipt(this.#client, { hash }));
+    const receipts = await inBatches(transactions, (hash) => getTransactionReceipt(this.#client, { hash }));
     return receipts
       .flatMap(({ logs }) => logs)
       .filter((log) => addresses.includes(log.address.toLowerCase()))
@@ -297,8 +297,8 @@ async function readContracts(client: Client, escrow: Address) {
   }
 }
 
-/** Asks for each of these, some at once. */
-async function inTurns<T, R>(all: readonly T[], ask: (one: T) => Promise<R>): Promise<R[]> {
+/** Asks for each of these, `AT_ONCE` at a time. */
+async function inBatches<T, R>(all: readonly T[], ask: (one: T) => Promise<R>): Promise<R[]> {
   const found: R[] = [];
   for (let i = 0; i < all.length; i += AT_ONCE) {
     found.push(...(await Promise.all(all.slice(i, i + AT_ONCE).map(ask))));
@@ -312,7 +312,7 @@ function blockTimes(client: Client) {
   const note = (block: bigint, time: number): void => void times.set(block, time);
   const readTimes = async (blocks: Iterable<bigint>): Promise<void> => {
     const missing = [...new Set(blocks)].filter((block) => !times.has(block));
-    const found = await inTurns(missing, (blockNumber) => getBlock(client, { blockNumber }));
+    const found = await inBatches(missing, (blockNumber) => getBlock(client, { blockNumber }));
     for (const { number, timestamp } of found) note(number, Number(timestamp));
   };
   const timeOf = (block: bigint): number => {

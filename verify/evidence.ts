@@ -55,7 +55,7 @@ export type JobEvidence = {
    * Compensated of the UTC days on which the job was compensated, each with its job's JobLocked.
    */
   related: readonly AnyEvent[];
-  /** Block time of every block with an event above, of the configuration where it is of use. */
+  /** Block time of every block with an event above; of the configuration, of the events whose time decides something (`TIMED` in reader.ts). */
   timeOf: (block: bigint) => number;
   /** The job as the escrow has it stored now. */
   stored: { status: number; credits: number; worker: Address | null; operator: number };

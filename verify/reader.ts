@@ -43,7 +43,7 @@ const CONFIGURATION = [
   ...CONFIGURATION_EVENTS.catalog.map((name) => eventTopic("catalog", name)),
   ...CONFIGURATION_EVENTS.registry.map((name) => eventTopic("registry", name)),
 ];
-/** Events of the configuration whose times count: terms that are announced, and keys that left. */
+/** Events of the configuration whose block time is needed: announcements of terms, and removals of signers' keys. */
 const TIMED: readonly string[] = [
   "FeeScheduled",
   "ModelListed",
@@ -86,7 +86,7 @@ export class EvidenceReader {
 
   static async begin(chain: Chain): Promise<EvidenceReader> {
     const { escrow, catalog, registry, panel } = chain.addresses;
-    // By topic: anybody can register workers, and make the registry emit as much as he pays for.
+    // By topic: anybody can register workers, and make the registry emit as many events as they pay for.
     const filter = { address: [escrow, panel, catalog, registry], topics: [CONFIGURATION] };
     const configuration = decodeLogs(await chain.logs.read(filter, chain.startBlock, chain.head), chain.addresses);
     const treasury = eventsOf(configuration, "escrow", "TreasurySet").map(({ args }) => args.treasury);
