@@ -70,7 +70,7 @@ const isThere = (opened: Directory, signer: Hex, is: boolean) =>
     (found) => found === is,
   );
 
-it("a worker that registered every possible model keeps no other from being read, also at a start", async () => {
+it("a worker that registered every possible model keeps no other from being read", async () => {
   const honest = await registerWorker(world);
   const running = await directory();
   const hostile = await registerWorker(world);
@@ -125,7 +125,7 @@ it("workers without a stake are not read again until they have it", async () => 
   expect(opened.workersOf(MODEL).map(({ signer }) => signer)).toContain(stranger.address);
 });
 
-it("a worker is asked for the models that it hosts now, and takes no jobs once it unbonds", async () => {
+it("a worker has the models that it hosts now, and no jobs once it unbonds", async () => {
   const worker = await registerWorker(world);
   const opened = await directory();
   // Nothing is read for its age.
@@ -143,7 +143,7 @@ it("a worker is asked for the models that it hosts now, and takes no jobs once i
   await isThere(opened, worker.address, false);
 });
 
-it("a change is seen half a minute later where the node refuses to look for its event", async () => {
+it("a change is seen after half a minute where the node refuses to search events", async () => {
   const worker = await registerWorker(world);
   const opened = await directory();
   vi.useFakeTimers({ toFake: ["Date"] });

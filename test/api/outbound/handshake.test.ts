@@ -129,7 +129,7 @@ it("counts the bytes of each answer anew on a kept connection", async () => {
   expect(connections()).toBe(1);
 });
 
-it("hands what comes to TLS at its owner's turn: a server chooses how long that takes", async () => {
+it("hands what comes to TLS at its owner's turn", async () => {
   const turns = new Turns(0);
   const held = Promise.withResolvers<void>();
   void turns.run("other", new AbortController().signal, () => held.promise);
@@ -171,7 +171,7 @@ it("delivers nothing to a server whose certificate nobody signed, or that is not
   expect(outcome).toMatchObject({ result: "connection", error: "the connection was refused" });
 });
 
-it("asks a worker with a trusted certificate, again over the same connection, and reads its long answer", async () => {
+it("asks a worker with a trusted certificate twice, and reads its long answers", async () => {
   const { ask, bodies } = await receiver(10_000);
   for (const _ of [1, 2]) expect(await (await ask()).body.text()).toHaveLength(100_000);
   expect(bodies).toEqual(["{}", "{}"]);

@@ -4,7 +4,6 @@
  */
 import { describe, expect, it } from "vitest";
 import { withLogRanges } from "../../../indexer/launch/log-ranges.ts";
-import { LogSpan } from "../../../shared/log-span.ts";
 
 const URL = "http://node.test/";
 type Range = { from: number; to: number };
@@ -128,16 +127,4 @@ describe("a range of logs", () => {
     const other = new Request(URL, { method: "POST", body: '{"id":1,"method":"eth_chainId","params":[]}' });
     expect(await (await ask(other)).json()).toEqual({ id: 1, result: "0x1" });
   });
-});
-
-it("the size grows again, up to what was refused, and beyond it after a minute", () => {
-  const span = new LogSpan(1_000);
-  span.refused(1_000, 0);
-  for (let n = 0; n < 20; n++) span.taken(span.blocks, 1_000);
-  expect(span.blocks).toBe(999);
-  span.refused(100, 2_000);
-  for (let n = 0; n < 20; n++) span.taken(span.blocks, 3_000);
-  expect(span.blocks).toBe(99);
-  for (let n = 0; n < 20; n++) span.taken(span.blocks, 100_000);
-  expect(span.blocks).toBe(1_000);
 });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { Turns } from "../../../shared/turns.ts";
 
 describe("work that holds up the event loop", () => {
@@ -8,19 +8,24 @@ describe("work that holds up the event loop", () => {
   };
   const signal = new AbortController().signal;
 
+  afterEach(() => void vi.useRealTimers());
+  /** From now on only the work of `turnsOf` moves the clock: what owners have used does not depend on the machine. */
+  const stopClock = () => void vi.useFakeTimers({ toFake: ["performance"] });
+
   /** Does a piece of so many milliseconds for each of these owners, who all wait at once. Returns whose turns came. */
   async function turnsOf(turns: Turns, ...pieces: [owner: string, ms: number][]): Promise<string[]> {
     const done: string[] = [];
     const piece = ([owner, ms]: [string, number]) =>
       turns.run(owner, signal, () => {
         done.push(owner);
-        busy(ms);
+        vi.advanceTimersByTime(ms);
       });
     await Promise.all(pieces.map(piece));
     return done;
   }
 
-  it("is done in turn for the owner who has used the least time of late, and for the one who has waited longest", async () => {
+  it("alternates between the owner of least used time and the one who waited longest", async () => {
+    stopClock();
     const turns = new Turns(0);
     await turnsOf(turns, ["much", 20]);
     await turnsOf(turns, ["some", 5]);
@@ -32,7 +37,8 @@ describe("work that holds up the event loop", () => {
     ]);
   });
 
-  it("is done for those who pay before it is for those who come for the first time", async () => {
+  it("is done for those who pay before those who come for the first time", async () => {
+    stopClock();
     const turns = new Turns(0);
     await turnsOf(turns, ["pays", 5], ["other", 1]);
     turns.earned("pays");

@@ -296,7 +296,7 @@ it("a locked job that finds no place before its time is over is refunded", async
   }
 });
 
-it("a job whose worker left before the offer counts against its wallet as the worker's fault", async () => {
+it("a job whose worker left before the offer counts as the worker's fault", async () => {
   const { context } = gateway(undefined, 0);
   const failed = vi.fn();
   const { completed } = runJob({ ...context, allowance: { failed, settled: () => {} } });
@@ -311,7 +311,7 @@ it("a job is offered 255 times at most: there is no number for another attempt",
   expect(outstanding()).toBe(0);
 });
 
-it("a job that three workers took and did not begin is offered to no other, and counts against its wallet", async () => {
+it("a job that three workers took and did not begin is offered to no other", async () => {
   const { context } = gateway();
   const [failed, offers] = [vi.fn(), vi.fn()];
   const client = clientOf(async (_endpoint, _body, events) => {

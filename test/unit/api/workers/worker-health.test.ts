@@ -44,7 +44,7 @@ describe("a worker's score", () => {
     expect(health.score(50, NOW)).toBeGreaterThan(10 * observed(50).score(50, NOW));
   });
 
-  it("takes notice of jobs that are held and then refused, not of what is refused at once", () => {
+  it("rises with jobs that are held and then refused, not with those refused at once", () => {
     const refuse = (health: WorkerHealth, ms: number) => health.begin(NOW - ms).end(NOW);
     const [holding, full, fresh] = [observed(50), observed(50), healthy()];
     for (let n = 0; n < 2; n++) {

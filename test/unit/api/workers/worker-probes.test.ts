@@ -126,7 +126,7 @@ it("loses a worker whose host refuses the connection at once", async () => {
   expect(isOffered()).toBe(false);
 });
 
-it("asks a worker that stays away a second later each time, at last every 30 s: each probe costs a handshake", async () => {
+it("asks a worker that stays away a second later each time, at last every 30 s", async () => {
   const away = (count: number): Answer[] => Array.from({ length: count }, () => "refused");
   await probed(away(30));
   answers = away(100);

@@ -160,7 +160,7 @@ describe("jobs of one wallet at a time", () => {
     expect(sent()).toBe(3);
   });
 
-  it("that are answered and not settled are 64 with those that run, while nothing is known of it", () => {
+  it("that run or wait for their settlement are together 64 at first", () => {
     const jobs: CountedJob[] = [];
     for (let next = holdAll(); next.length > 0; next = holdAll()) {
       begin(next);
