@@ -2,10 +2,9 @@
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { toApiJobId } from "../../protocol/job-id.ts";
-import { compactSignature, enrollmentTypes, registryDomain } from "../../protocol/messages.ts";
 import { type GuardedNode, startGuardedNode } from "../support/guarded-node.ts";
 import { verifyJson } from "./support/cli.ts";
-import { MODEL, type Protocol, people, startProtocol, workerKey } from "./support/protocol.ts";
+import { MODEL, type Protocol, people, registerStranger, startProtocol, workerKey } from "./support/protocol.ts";
 
 /** Most characters of a reply with logs; viem itself bounds replies at 10 MB. */
 const MOST = 60_000;
@@ -55,18 +54,7 @@ it("reads nothing of workers that a job does not name", async () => {
   expect(before.logs).toBeGreaterThan(0);
 
   const signer = privateKeyToAccount(generatePrivateKey());
-  const { address: owner } = people.stranger;
-  const domain = registryDomain(p.chain.deployment.chainId, p.registry.address);
-  const about = { domain, types: enrollmentTypes, primaryType: "Enrollment", message: { owner } } as const;
-  const enrollment = compactSignature(await signer.signTypedData(about));
-  await p.send(people.stranger, p.registry, "register", [
-    signer.address,
-    owner,
-    "https://x.example",
-    [],
-    0n,
-    enrollment,
-  ]);
+  await registerStranger(p, signer, "https://x.example");
   await p.send(people.stranger, p.registry, "setHosting", [signer.address, MODELS, true]);
   expect(await audit(jobId)).toEqual(before);
 });

@@ -11,10 +11,9 @@ import { runOperator } from "../../operator/main.ts";
 import { answerHash } from "../../protocol/answer-hash.ts";
 import { newJobId, toApiJobId } from "../../protocol/job-id.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
-import { compactSignature, enrollmentTypes, registryDomain } from "../../protocol/messages.ts";
 import { mined } from "../support/mined.ts";
 import { run } from "./support/cli.ts";
-import { MODEL, type Protocol, people, startProtocol, workerKey } from "./support/protocol.ts";
+import { MODEL, type Protocol, people, registerStranger, startProtocol, workerKey } from "./support/protocol.ts";
 
 const DAY = 86_400;
 const keyOf = (addressIndex: number): Hex => {
@@ -350,15 +349,6 @@ describe("the worker pool", () => {
 
 describe("a stranger's registration", () => {
   const signer = privateKeyToAccount(generatePrivateKey());
-  const { address: owner } = people.stranger;
-
-  /** Registers, without a stake. */
-  async function register(endpoint: string): Promise<void> {
-    const domain = registryDomain(p.chain.deployment.chainId, p.registry.address);
-    const about = { domain, types: enrollmentTypes, primaryType: "Enrollment", message: { owner } } as const;
-    const enrollment = compactSignature(await signer.signTypedData(about));
-    await p.send(people.stranger, p.registry, "register", [signer.address, owner, endpoint, [], 0n, enrollment]);
-  }
 
   it("is a row of its own whatever its endpoint holds, and is not asked", async () => {
     let asked = 0;
@@ -366,7 +356,7 @@ describe("a stranger's registration", () => {
     await once(server, "listening");
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     try {
-      await register(`${url}/\u001b[2K\r\n99  0x0 active`);
+      await registerStranger(p, signer, `${url}/\u001b[2K\r\n99  0x0 active`);
       const text = await operator("workers list");
       const row = text.split("\n").find((line) => line.includes(signer.address)) ?? "";
       expect(row).toMatch(/below minimum stake .* not asked .*\\u001b\[2K\\u000d\\u000a99/);

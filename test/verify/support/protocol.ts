@@ -28,8 +28,10 @@ import {
   type Assignment,
   type Completion,
   compactSignature,
+  enrollmentTypes,
   escrowDomain,
   jobMessageTypes,
+  registryDomain,
 } from "../../../protocol/messages.ts";
 import { signedCompletion } from "../../../protocol/words.ts";
 import { mined } from "../../support/mined.ts";
@@ -62,6 +64,15 @@ const FOREVER = 2 ** 40 - 1;
 export type Sender = typeof gateway | PrivateKeyAccount;
 export type Protocol = Awaited<ReturnType<typeof startProtocol>>;
 type Call = { functionName: string; args: readonly unknown[] };
+
+/** The stranger registers a worker with this key, without a stake and without models. */
+export async function registerStranger(p: Protocol, key: PrivateKeyAccount, endpoint: string): Promise<void> {
+  const { address: owner } = people.stranger;
+  const domain = registryDomain(p.chain.deployment.chainId, p.registry.address);
+  const about = { domain, types: enrollmentTypes, primaryType: "Enrollment", message: { owner } } as const;
+  const enrollment = compactSignature(await key.signTypedData(about));
+  await p.send(people.stranger, p.registry, "register", [key.address, owner, endpoint, [], 0n, enrollment]);
+}
 
 /** Deploys, registers two workers, and gives the client 100,000 credits. */
 export async function startProtocol(windows: Record<string, number> = {}) {
