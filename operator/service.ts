@@ -8,6 +8,7 @@ import { EndpointRefused } from "../api/outbound/endpoint.ts";
 import { WorkerClient } from "../api/workers/worker-client.ts";
 import { toUnits, usdgText } from "../protocol/money.ts";
 import { readSigners } from "../scripts/deploy/contracts.ts";
+import { inBatches } from "../shared/in-batches.ts";
 import { oneLine } from "../shared/one-line.ts";
 import { address, consent, type Group, list, whole } from "./command.ts";
 import { signConsent } from "./consent.ts";
@@ -380,12 +381,8 @@ const READS_AT_ONCE = 20;
 async function listWorkers(operator: Operator): Promise<Output> {
   const count = await operator.registry.read.workerCount();
   const endpoints = new WorkerClient(operator.endpoints);
-  const json: Awaited<ReturnType<typeof describeWorker>>[] = [];
-  // Anybody can register any number of workers.
-  while (json.length < count) {
-    const ids = Array.from({ length: Math.min(READS_AT_ONCE, count - json.length) }, (_, i) => json.length + i + 1);
-    json.push(...(await Promise.all(ids.map((id) => describeWorker(operator, endpoints, id)))));
-  }
+  const ids = Array.from({ length: count }, (_, i) => i + 1);
+  const json = await inBatches(ids, READS_AT_ONCE, (id) => describeWorker(operator, endpoints, id));
   await endpoints.close();
   const text = json.map(
     (one) =>

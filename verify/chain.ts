@@ -15,6 +15,7 @@ import { getBlock, getChainId, getCode, getTransaction, getTransactionReceipt } 
 import { inferenceEscrowAbi, workerRegistryAbi } from "../protocol/generated/abi.ts";
 import type { AccountWord } from "../protocol/words.ts";
 import { readerOf } from "../shared/contract-reader.ts";
+import { inBatches } from "../shared/in-batches.ts";
 import { LogSpan } from "../shared/log-span.ts";
 import { nodeTransport } from "../shared/node-transport.ts";
 import { nodeHost } from "../shared/node-url.ts";
@@ -126,7 +127,7 @@ export class LogReader {
   async #fromReceipts({ address, topics = [] }: LogFilter, blockNumber: bigint): Promise<ChainLog[]> {
     const { transactions } = await getBlock(this.#client, { blockNumber });
     const addresses = [address].flat().map((one) => one.toLowerCase());
-    const receipts = await inBatches(transactions, (hash) => getTransactionReceipt(this.#client, { hash }));
+    const receipts = await inBatches(transactions, AT_ONCE, (hash) => getTransactionReceipt(this.#client, { hash }));
     return receipts
       .flatMap(({ logs }) => logs)
       .filter((log) => addresses.includes(log.address.toLowerCase()))
@@ -297,22 +298,13 @@ async function readContracts(client: Client, escrow: Address) {
   }
 }
 
-/** Asks for each of these, `AT_ONCE` at a time. */
-async function inBatches<T, R>(all: readonly T[], ask: (one: T) => Promise<R>): Promise<R[]> {
-  const found: R[] = [];
-  for (let i = 0; i < all.length; i += AT_ONCE) {
-    found.push(...(await Promise.all(all.slice(i, i + AT_ONCE).map(ask))));
-  }
-  return found;
-}
-
 /** Block times, read once each: `timeOf` is for blocks that `note` was told of or `readTimes` has read. */
 function blockTimes(client: Client) {
   const times = new Map<bigint, number>();
   const note = (block: bigint, time: number): void => void times.set(block, time);
   const readTimes = async (blocks: Iterable<bigint>): Promise<void> => {
     const missing = [...new Set(blocks)].filter((block) => !times.has(block));
-    const found = await inBatches(missing, (blockNumber) => getBlock(client, { blockNumber }));
+    const found = await inBatches(missing, AT_ONCE, (blockNumber) => getBlock(client, { blockNumber }));
     for (const { number, timestamp } of found) note(number, Number(timestamp));
   };
   const timeOf = (block: bigint): number => {

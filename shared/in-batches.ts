@@ -1,0 +1,14 @@
+/**
+ * Asks for each of these, so many at a time: what strangers can make many must not be asked at once. Results are in the order of `all`. Rejects with
+ * the first error.
+ *
+ * @example
+ * await inBatches([1, 2, 3], 2, async (n) => n * 2); // [2, 4, 6]
+ */
+export async function inBatches<T, R>(all: readonly T[], atOnce: number, ask: (one: T) => Promise<R>): Promise<R[]> {
+  const found: R[] = [];
+  for (let i = 0; i < all.length; i += atOnce) {
+    found.push(...(await Promise.all(all.slice(i, i + atOnce).map(ask))));
+  }
+  return found;
+}
