@@ -45,7 +45,7 @@ export const INCIDENTS = {
   cut_short: failure("ended an answer at its length before max_tokens and before the job's time"),
   unfinished: failure("ended its answer without a completion"),
   silent: failure("did not answer an offer in time"),
-  stalled: failure("took a job and sent no token"),
+  stalled: failure("took a job, or held its offer, and sent no token"),
   failed_test: failure("has a model that failed the gateway's own test"),
   never_finished: failure("did not finish within the job's time"),
   refused: failure("refused in a way the protocol does not know"),

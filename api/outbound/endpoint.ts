@@ -189,7 +189,9 @@ const ANSWER_BYTES = 64 * 1024;
 const WIRE_BYTES = 4;
 const SPARE_BYTES = 128 * 1024;
 
-/** An agent that breaks off handshakes and answers of more than `HANDSHAKE_BYTES` and `ANSWER_BYTES`. */
+type Owned = { owner?: string };
+
+/** An agent that breaks off handshakes and answers of more than `HANDSHAKE_BYTES` and `ANSWER_BYTES`. Each owner has connections of its own. */
 class CountingAgent extends HttpsAgent {
   readonly #turns: Turns;
   readonly #counted = new WeakMap<Duplex, CountedSocket>();
@@ -199,10 +201,11 @@ class CountingAgent extends HttpsAgent {
     this.#turns = turns;
   }
 
-  override createConnection(
-    options: NetConnectOpts & { owner?: string },
-    callback?: (error: Error | null, stream: Duplex) => void,
-  ) {
+  override getName(options: Parameters<HttpsAgent["getName"]>[0] & Owned = {}): string {
+    return `${super.getName(options)}:${options.owner}`;
+  }
+
+  override createConnection(options: NetConnectOpts & Owned, callback?: (error: Error | null, stream: Duplex) => void) {
     const counted = new CountedSocket(options, this.#turns, options.owner ?? "");
     const secured = super.createConnection({ ...options, socket: counted } as never, callback);
     secured?.once("secureConnect", () => counted.allow(() => ANSWER_BYTES));

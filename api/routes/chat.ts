@@ -311,7 +311,7 @@ const authorizationParameter = {
     "Required for a wallet with an authorization key: that key's EIP-712 signature `Authorization` of this one job. Wallet, operator, the " +
     "model's catalog number and the SHA-256 of the body's bytes follow from the request. `job_id`: a UUIDv7 made " +
     "within 60 seconds of now, good for one job. `max_tokens`: their price is locked; at least what the body asks for. `max_credits`: at " +
-    "least that price. `expires_at`: Unix seconds, 60 to 600 ahead. A repetition with the same header and body gets the same answer; " +
+    "least that price. `expires_at`: Unix seconds, by default 50 to 540 ahead. A repetition with the same header and body gets the same answer; " +
     "another use of the job id is 409 `conflict`. Not together with `Idempotency-Key`.",
   schema: {
     type: "string" as const,
@@ -333,8 +333,8 @@ export const chatRoute = defineStreamingRoute({
   requestBody: {
     required: true,
     description:
-      "At most 4 MiB, not compressed; at most 4,096 messages, and 1,000 entries in any other list. A body of more than 64 KiB is read only " +
-      "for a wallet that can pay for a request: 402 otherwise.",
+      "At most 4 MiB, not compressed; at most 4,096 messages, and 1,000 entries in any other list. A body of more than 64 KiB or " +
+      "1,000 values is taken only from a wallet that can pay for a request: 402 otherwise.",
     content: {
       "application/json": {
         schema: chatRequestSchema,

@@ -138,7 +138,8 @@ export function readChat(bodies: Bodies, limit: LimitBody): RequestHandler {
         if (refusal !== undefined) throw refusal;
         const turns = bodies.turnsFor(bytes);
         response.once("finish", () => {
-          if (response.statusCode === 200) turns.earned(from);
+          // A repetition gets the answer that was paid before.
+          if (response.statusCode === 200 && !response.hasHeader("idempotent-replayed")) turns.earned(from);
         });
         request.body = await whileWaiting((signal) => turns.run(from, signal, parse));
       }

@@ -77,6 +77,35 @@ test("the event loop turns while the certificates of a receiver are checked", as
   expect(turns[0]).toBeGreaterThan(50);
 });
 
+test("a wallet whose prompt webhook fails again soon is away from the prompt thread for longer", async () => {
+  const threads = startedThreads();
+  vi.useFakeTimers({ toFake: ["Date"] });
+  onTestFinished(() => void vi.useRealTimers());
+  await due.dispatching(SETTINGS, async (dispatcher) => {
+    /** Whether the failing attempt of a prompt webhook is made in the prompt thread, the first that started. */
+    const isPrompt = async (): Promise<boolean> => {
+      const posted = threads[0] && vi.spyOn(threads[0], "postMessage");
+      await due.pool.query("DELETE FROM webhook");
+      await due.insert("again", { url: "https://127.0.0.1:1/", pace: "prompt" });
+      await dispatcher.claim();
+      await eventually(outcomes, ([row]) => row?.error != null);
+      const wasPosted = posted === undefined || posted.mock.calls.length > 0;
+      posted?.mockRestore();
+      return wasPosted;
+    };
+    const later = (minutes: number) => void vi.setSystemTime(Date.now() + minutes * 60_000);
+    expect(await isPrompt()).toBe(true);
+    later(4);
+    expect(await isPrompt()).toBe(false);
+    later(2);
+    expect(await isPrompt()).toBe(true);
+    later(6);
+    expect(await isPrompt()).toBe(false);
+    later(5);
+    expect(await isPrompt()).toBe(true);
+  });
+});
+
 test("a delivery whose thread dies is attempted again when its lease is over", async () => {
   const threads = startedThreads();
   await due.insert("hook", { behaviour: (response, nth) => (nth > 1 ? void response.end() : undefined) });

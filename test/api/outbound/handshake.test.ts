@@ -36,7 +36,7 @@ async function rawReceiver(answer: (socket: TLSSocket) => void) {
     server.close();
   });
   const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
-  const send = () => attempt({ url, secret: "s".repeat(16), owner: "0x", body: "{}", timeoutMs: 30_000 }, client);
+  const send = (owner = "0x") => attempt({ url, secret: "s".repeat(16), owner, body: "{}", timeoutMs: 30_000 }, client);
   const ask = async () => (await request(url, { dispatcher: agent, method: "POST", body: "{}" })).body.text();
   return { send, ask, connections: () => connections };
 }
@@ -148,10 +148,18 @@ const andCloses = (socket: TLSSocket) => void socket.end("HTTP/1.1 200 OK\r\ncon
 it("reads an answer to its end where its connection closes while it waits for a turn", async () => {
   const { send, ask } = await rawReceiver(andCloses);
   for (let n = 0; n < 3; n++) {
-    const sent = await Promise.all(Array.from({ length: 4 }, send));
+    const sent = await Promise.all(Array.from({ length: 4 }, () => send()));
     for (const outcome of sent) expect(outcome).toMatchObject({ result: "delivered", response: "ok" });
     expect(await Promise.all(Array.from({ length: 4 }, ask))).toEqual(Array(4).fill("ok"));
   }
+});
+
+it("keeps a connection for each owner: its bytes wait for the turns of who asked", async () => {
+  const { send, connections } = await rawReceiver((socket) => {
+    socket.write("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
+  });
+  for (const owner of ["0xa", "0xb", "0xa", "0xb"]) expect(await send(owner)).toMatchObject({ result: "delivered" });
+  expect(connections()).toBe(2);
 });
 
 it("delivers nothing to a server whose certificate nobody signed, or that is not there", async () => {

@@ -6,13 +6,12 @@ import { setImmediate } from "node:timers/promises";
 import { brotliCompressSync } from "node:zlib";
 import express, { type Request } from "express";
 import { pino } from "pino";
-import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Balances } from "../../../../api/chain/balances.ts";
 import { errorHandler } from "../../../../api/routes/errors.ts";
 import { Bodies, FORM_LIMIT, limitByCredits, readChat, readForm, takeBody } from "../../../../api/routes/json-body.ts";
 import { canonicalHash } from "../../../../shared/canonical-json.ts";
 import { SMALL_BODY } from "../../../../shared/request-body.ts";
-import { Turns } from "../../../../shared/turns.ts";
 import { serve } from "../../support/serve.ts";
 import { ScriptedNode } from "../chain/balances/scripted-node.ts";
 
@@ -48,6 +47,8 @@ async function listen(free: [remembered: number, onChain: number] = [100, 100], 
       readChat(bodies, limitByCredits({ models }, { known: () => remembered, bounded: async () => onChain } as never)),
     )
     .post("/", (request, response) => {
+      if (request.get("x-repeats") !== undefined) response.setHeader("idempotent-replayed", "true");
+      if (request.get("x-refuse") !== undefined) response.status(400);
       response.json({ hash: request.bodyHash?.toString("hex"), held: bodies.budget.bytes });
     })
     .use(errorHandler("https://docs.example.com", pino({ level: "silent" })));
@@ -132,16 +133,24 @@ describe("a body", () => {
     expect((await send(slow)).status).toBe(status);
   });
 
-  it("that was answered well makes up for the time of its parsing", async () => {
+  it.each([
+    ["that is answered puts its wallet before those who come for the first time", {}, true],
+    ["that is answered again, by its key, does not", { "x-repeats": "yes" }, false],
+    ["that is refused does not", { "x-refuse": "yes" }, false],
+  ])("%s", async (_what, headers, comesFirst) => {
     const bodies = new Bodies();
-    const earned = vi.spyOn(Turns.prototype, "earned");
-    onTestFinished(() => earned.mockRestore());
     const send = await listen([100, 100], bodies);
-    expect((await send(json(MIB))).status).toBe(200);
-    await expect.poll(() => earned.mock.calls).toEqual([[WALLET]]);
-    expect((await send(`${json(MIB)}x`)).status).toBe(400);
-    expect((await send("{}")).status).toBe(200);
-    expect(earned).toHaveBeenCalledTimes(1);
+    await send(json(MIB), headers as Record<string, string>);
+    const turns = bodies.turnsFor(Buffer.from(json(MIB)));
+    const [held, signal] = [Promise.withResolvers<void>(), new AbortController().signal];
+    const done: string[] = [];
+    const wait = (owner: string) => turns.run(owner, signal, () => void done.push(owner));
+    const first = turns.run("holds", signal, () => held.promise);
+    const waiting = ["first", "second", WALLET].map(wait);
+    held.resolve();
+    await Promise.all([first, ...waiting]);
+    // Every other turn is that of the owner who has waited longest.
+    expect(done.indexOf(WALLET) < done.indexOf("second")).toBe(comesFirst);
   });
 
   it("of many values has its turns among the long ones", () => {
