@@ -4,6 +4,7 @@
  * time allows.
  */
 import type { Address } from "viem";
+import { TurnQueue } from "../../shared/turn-queue.ts";
 import type { Balances } from "../chain/balances.ts";
 import type { Model } from "../chain/directory.ts";
 import type { CountedJob } from "../chain/job-allowance.ts";
@@ -11,8 +12,8 @@ import type { Pipeline } from "../chain/pipeline.ts";
 import { type ApiError, unavailable } from "../errors.ts";
 import type { Demand, Place, WorkerPool } from "../workers/worker-pool.ts";
 import { checkTerms, type TermsParts } from "./admission.ts";
+import { QueuePace } from "./queue-pace.ts";
 import { insufficientCredits, noPlace, noWorkers, walletRests } from "./refusals.ts";
-import { QueuePace, TurnQueue } from "./turn-queue.ts";
 
 /** Requests that wait for places of one model. The bytes of all of them are bounded with the bodies that they came in (api/routes/json-body.ts). */
 const MOST_WAITING = 10_000;
@@ -46,13 +47,20 @@ type Parts = TermsParts & {
 /** Demands for which one look at a queue found no place: others like them need not be tried. */
 type Tried = Set<string>;
 
-/** `take`: what it waits for; null while that is not there. `crowdedOut`: the queue is full. */
-type Waiter<T> = { wallet: string; isFirst: boolean; take: (tried: Tried) => T | null; crowdedOut: () => void };
+/** `owner`: its wallet. `isReturned`: a locked job. `take`: what it waits for; null while that is not there. `crowdedOut`: the queue is full. */
+type Waiter<T> = { owner: string; isReturned: boolean; take: (tried: Tried) => T | null; crowdedOut: () => void };
 /** `serve`: takes what it waits for, and ends its wait; false while that is not there. */
 type Entry = Omit<Waiter<never>, "take"> & { serve: (tried: Tried) => boolean };
 
-/** `holding`: how many places each wallet holds. */
-type ModelQueue = { turns: TurnQueue<Entry>; pace: QueuePace; holding: Map<string, number> };
+/** `returned`: locked jobs, the oldest first. `turns`: requests. `holding`: how many places each wallet holds. */
+type ModelQueue = {
+  returned: Set<Entry>;
+  turns: TurnQueue<Entry>;
+  pace: QueuePace;
+  holding: Map<string, number>;
+};
+
+const sizeOf = ({ returned, turns }: Pick<ModelQueue, "returned" | "turns">): number => returned.size + turns.size;
 
 export class PlaceQueue {
   readonly #parts: Parts;
@@ -74,7 +82,7 @@ export class PlaceQueue {
 
   /** Requests and jobs that wait, by model number. */
   get waiting(): Record<string, number> {
-    return Object.fromEntries([...this.#queues].map(([model, { turns }]) => [model, turns.size]));
+    return Object.fromEntries([...this.#queues].map(([model, queue]) => [model, sizeOf(queue)]));
   }
 
   /**
@@ -110,7 +118,7 @@ export class PlaceQueue {
     const leave = () => metrics.queueRefusals.inc({ ...labels, reason: "left" });
     signal.addEventListener("abort", leave, { once: true });
     try {
-      const waiter = { wallet: wallet.toLowerCase(), isFirst: false, take, crowdedOut: () => refuse("full", null) };
+      const waiter = { owner: wallet.toLowerCase(), isReturned: false, take, crowdedOut: () => refuse("full", null) };
       return await this.#wait(queue, waiter, AbortSignal.any([signal, refused.signal, this.#closing.signal]));
     } finally {
       clearTimeout(late);
@@ -133,7 +141,7 @@ export class PlaceQueue {
       const place = workers.keep(model.number, demand, excluded);
       return place !== null || workers.capable(model.number, demand, excluded).length === 0 ? { place } : null;
     };
-    const waiter = { wallet: wallet.toLowerCase(), isFirst: true, take, crowdedOut: () => {} };
+    const waiter = { owner: wallet.toLowerCase(), isReturned: true, take, crowdedOut: () => {} };
     try {
       return (await this.#wait(this.#queueOf(model.number), waiter, signal)).place;
     } catch (error) {
@@ -165,11 +173,13 @@ export class PlaceQueue {
     const leave = () => reject(ends.reason);
     ends.addEventListener("abort", leave, { once: true });
     try {
-      queue.turns.add(entry)?.crowdedOut();
+      if (waiter.isReturned) queue.returned.add(entry);
+      else queue.turns.add(entry)?.crowdedOut();
       this.#look();
       return await promise;
     } finally {
       ends.removeEventListener("abort", leave);
+      queue.returned.delete(entry);
       queue.turns.delete(entry);
     }
   }
@@ -231,22 +241,21 @@ export class PlaceQueue {
   #look(): void {
     const queues = [...this.#queues].map(([model, queue]) => ({ model, queue, tried: new Set<string>() }));
     while (queues.filter(({ model, queue, tried }) => this.#serveOne(model, queue, tried)).length > 0);
-    const isEmpty = queues.every(({ queue }) => queue.turns.size === 0);
+    const isEmpty = queues.every(({ queue }) => sizeOf(queue) === 0);
     if (isEmpty) {
       clearInterval(this.#timer);
       this.#timer = undefined;
     } else this.#timer ??= setInterval(() => this.#look(), LOOK_MS).unref();
   }
 
-  #serveOne(model: number, { turns, holding }: ModelQueue, tried: Tried): boolean {
-    if (turns.size === 0) return false;
-    if (turns.nextReturned((one) => one.serve(tried)) !== undefined) return true;
-    if (this.#parts.pipeline.congested) return false;
+  #serveOne(model: number, { returned, turns, holding }: ModelQueue, tried: Tried): boolean {
+    for (const one of returned) if (one.serve(tried)) return returned.delete(one);
+    if (turns.size === 0 || this.#parts.pipeline.congested) return false;
     // No locked job can use the places that are free now, because locked jobs were tried first. If one waits for a worker that stays full, requests
     // still get the places at all other workers.
     const { free, spare } = this.#parts.workers.places(model);
-    const mayLock = ({ wallet }: Entry) => free > (holding.has(wallet) ? spare : 0);
-    return free > 0 && turns.nextInTurn((one) => mayLock(one) && one.serve(tried)) !== undefined;
+    const mayLock = ({ owner }: Entry) => free > (holding.has(owner) ? spare : 0);
+    return free > 0 && turns.next((one) => mayLock(one) && one.serve(tried)) !== undefined;
   }
 
   /** Whether other locks of the wallet hold the credits that the request needs. */
@@ -268,14 +277,19 @@ export class PlaceQueue {
   #queueOf(model: number): ModelQueue {
     const known = this.#queues.get(model);
     if (known !== undefined) return known;
-    const queue = { turns: new TurnQueue<Entry>(this.#most), pace: new QueuePace(), holding: new Map() };
+    const queue = {
+      returned: new Set<Entry>(),
+      turns: new TurnQueue<Entry>(this.#most),
+      pace: new QueuePace(),
+      holding: new Map(),
+    };
     this.#queues.set(model, queue);
     return queue;
   }
 
   #refusal(
     { wallet, model, credits }: Wanted,
-    { turns, pace }: ModelQueue,
+    { pace, ...queue }: ModelQueue,
     { isHeld, waited }: { isHeld: boolean; waited: number | null },
   ): ApiError {
     const restMs = this.#parts.balances.restMs(wallet);
@@ -292,7 +306,7 @@ export class PlaceQueue {
     }
     return noPlace(model, {
       waited,
-      retryAfter: pace.secondsFor(turns.size, Date.now()),
+      retryAfter: pace.secondsFor(sizeOf(queue), Date.now()),
       // With places, what lacks is cover for so many credits.
       credits: this.#parts.workers.places(model.number).free > 0 ? credits : null,
     });

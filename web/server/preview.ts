@@ -8,13 +8,13 @@ import type { Config } from "../../api/config.ts";
 import { getJob, type IndexedJob, ifIndexed } from "../../api/db/index-reads.ts";
 import type { Reader } from "../../api/db/pool.ts";
 import { ApiError, quoted } from "../../api/errors.ts";
-import { TurnQueue, type Waiting } from "../../api/jobs/turn-queue.ts";
 import { burstLimit } from "../../api/routes/limits.ts";
 import { addressOf } from "../../api/routes/request.ts";
 import { fromApiJobId } from "../../protocol/job-id.ts";
 import type { JobState } from "../../protocol/job-status.ts";
 import { usdgValue } from "../../protocol/money.ts";
 import { sleep } from "../../shared/sleep.ts";
+import { TurnQueue } from "../../shared/turn-queue.ts";
 import { AnswerCache } from "./answer-cache.ts";
 
 /**
@@ -80,7 +80,7 @@ function rendered(): (picture: Node) => Promise<Buffer> {
 }
 
 /** A picture that waits. Requests take turns by their address, as requests for jobs do by their wallet. */
-type Wanted = Waiting & { picture: Node } & Pick<PromiseWithResolvers<Buffer>, "resolve" | "reject">;
+type Wanted = { owner: string; picture: Node } & Pick<PromiseWithResolvers<Buffer>, "resolve" | "reject">;
 
 type PreviewParts = { reader: Reader; config: Config; render?: ReturnType<typeof rendered> };
 
@@ -97,7 +97,7 @@ export function previewRoutes({ reader, config, render = rendered() }: PreviewPa
   /** The picture, when the turn of those who ask from this address has come. */
   async function draw(picture: Node, address: string): Promise<Buffer> {
     const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
-    const crowdedOut = queue.add({ wallet: address, isFirst: false, picture, resolve, reject });
+    const crowdedOut = queue.add({ owner: address, picture, resolve, reject });
     crowdedOut?.reject(
       new ApiError("rate_limited", `More than ${MOST_WAITING} pictures wait to be drawn; ask again in a second.`, {
         details: { retry_after: 1 },
@@ -110,7 +110,7 @@ export function previewRoutes({ reader, config, render = rendered() }: PreviewPa
   /** One at a time: the threads that draw are those that read files and compress. */
   async function drawAll(): Promise<void> {
     drawing = true;
-    for (let next = queue.nextInTurn(() => true); next !== undefined; next = queue.nextInTurn(() => true)) {
+    for (let next = queue.next(() => true); next !== undefined; next = queue.next(() => true)) {
       const begun = performance.now();
       try {
         next.resolve(await render(next.picture));

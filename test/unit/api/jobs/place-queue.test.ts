@@ -301,8 +301,8 @@ describe("a request", () => {
 });
 
 describe("a locked job whose worker had no room", () => {
-  it("goes before all requests", async () => {
-    void ask("a");
+  it("goes before all requests, also into a full queue", async () => {
+    for (const name of ["a", "a2", "a3", "a4"]) void ask("a", name);
     void again("job 1");
     void again("job 2");
     for (let n = 0; n < 3; n++) {
