@@ -1,5 +1,6 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import { ipKeyGenerator } from "express-rate-limit";
 import { tinyPieces } from "./bounded-body.ts";
 import { discardBody } from "./request-body.ts";
@@ -32,24 +33,27 @@ export function limitConnectionsEach(server: Server, most: number): void {
 
 /** Requests of one connection whose answers are still to come. Hardly any client sends its next request before it has the answer to the last one. */
 const UNDER_WAY = 16;
+/** The responses of each connection that are not whole yet. */
+const underWay = new WeakMap<Duplex, Set<ServerResponse>>();
+
+/** Whether a part of an answer was sent on this connection and the rest is still to come. Its requests must go through `boundUnderWay`. */
+export function isAnswering(socket: Duplex): boolean {
+  return [...(underWay.get(socket) ?? [])].some((response) => response.headersSent);
+}
 
 /**
  * Closes connections that have more requests under way. A few kilobytes hold thousands of requests, which Node hands out at once: nobody else would
  * be served meanwhile, and each of them takes memory until those before it are answered.
  */
 export function boundUnderWay(app: RequestListener): RequestListener {
-  const underWay = new WeakMap<Socket, number>();
-  const change = (socket: Socket, by: 1 | -1): number => {
-    const count = (underWay.get(socket) ?? 0) + by;
-    underWay.set(socket, count);
-    return count;
-  };
   return (request, response) => {
     const { socket } = request;
     // Node still hands out requests that had arrived on a connection when it was closed.
     if (socket.destroyed) return;
-    response.once("close", () => change(socket, -1));
-    if (change(socket, 1) > UNDER_WAY) socket.destroy();
+    const responses = underWay.get(socket) ?? new Set();
+    underWay.set(socket, responses.add(response));
+    response.once("close", () => responses.delete(response));
+    if (responses.size > UNDER_WAY) socket.destroy();
     else {
       boundPieces(request, response);
       app(request, response);

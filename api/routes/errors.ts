@@ -4,6 +4,7 @@ import type { Duplex } from "node:stream";
 import type { ErrorRequestHandler, RequestHandler } from "express";
 import type { Logger } from "pino";
 import { BaseError } from "viem";
+import { isAnswering } from "../../shared/connections.ts";
 import { BodyRefused } from "../../shared/request-body.ts";
 import { markFailed } from "../../shared/tracing.ts";
 import { RpcUnreachable } from "../chain/rpc.ts";
@@ -139,9 +140,10 @@ const FLUSH_MS = 2_000;
  * connection is closed once the answer is sent: half closed, it would stay for as long as the client likes.
  */
 export function answerMalformed(server: Server, docsUrl: string, logger: Logger): void {
-  server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex & { bytesWritten?: number }) => {
-    // With an answer under way on this connection, another one in the midst of it would be worse than none.
-    if (error.code === "ECONNRESET" || !socket.writable || (socket.bytesWritten ?? 0) > 0) {
+  server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => {
+    // Another answer in the midst of one would be worse than none. A connection that had whole answers is a proxy's, as a rule: a proxy that gets
+    // none for a client's malformed request takes the gateway for broken, and stops asking it for everybody.
+    if (error.code === "ECONNRESET" || !socket.writable || isAnswering(socket)) {
       socket.destroy();
       return;
     }

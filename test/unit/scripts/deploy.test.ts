@@ -108,6 +108,10 @@ describe("settings", () => {
     const inManifests = MANIFESTS.flatMap((text) => all(text, /(?:name: |- |key: )([A-Z][A-Z0-9_]+)[,= }]/g));
     expect([...set, ...inManifests].filter((name) => !known.includes(name))).toEqual([]);
   });
+  it("the proxy goes on asking a gateway that closed a connection, whatever a client can send", () => {
+    const servers = all(read("deploy/nginx/inference.conf"), /^ {4}server (gateway.*);/gm);
+    expect(servers).toEqual(["gateway-a:4000 max_fails=0", "gateway-b:4000 max_fails=0"]);
+  });
   it("the proxy of compose has a fixed address for every name that its nginx asks for", () => {
     const asked = ["inference.conf", "worker.conf"].flatMap((file) =>
       all(read(`deploy/nginx/${file}`), /(?:server |http:\/\/)([\w-]+):\d+/g),

@@ -151,6 +151,28 @@ describe("the HTTP server", () => {
     await expect.poll(open).toBe(0);
     socket.destroy();
   });
+
+  it("answers what is no HTTP on a connection that had whole answers, as a proxy keeps it, but not within an answer", async () => {
+    const port = await listen((request, response) => {
+      response.write("begun ");
+      if (request.url === "/whole") response.end("and ended");
+    });
+    answerMalformed(server, "https://docs.test", pino({ level: "silent" }));
+    const received = async (path: string) => {
+      const socket = connect(port, "127.0.0.1").setEncoding("utf8");
+      let text = "";
+      socket.on("data", (piece) => {
+        text += piece;
+      });
+      socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
+      await expect.poll(() => text).toMatch(path === "/whole" ? /and ended/ : /begun/);
+      socket.write("FOO / HTTP/1.1\r\nHost: x\r\n\r\n");
+      await once(socket, "close");
+      return text;
+    };
+    expect(await received("/whole")).toMatch(/and ended.*HTTP\/1\.1 400 .*"code":"invalid_request"/s);
+    expect(await received("/part")).not.toContain("400");
+  });
 });
 
 describe("connections of one address", () => {
