@@ -1,4 +1,7 @@
-/** Work that one client can ask for without an end, shared out so that everybody else is served. */
+/**
+ * Work that one client can ask for without an end, shared out so that everybody else is served. This shares time among owners; `fair-limit.ts` shares
+ * places.
+ */
 import { setNewest } from "./newest.ts";
 
 type Waiting = { signal: AbortSignal; start: PromiseWithResolvers<void> };

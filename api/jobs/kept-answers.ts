@@ -4,7 +4,7 @@ import type { FinishReason } from "../../protocol/dispatch.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import type { Completion } from "../../protocol/messages.ts";
 import type { Cipher } from "../../shared/cipher.ts";
-import { sleep } from "../../shared/sleep.ts";
+import { FairLimit } from "../../shared/fair-limit.ts";
 import type { JobStore, StoredJob } from "../db/jobs.ts";
 import { ApiError } from "../errors.ts";
 
@@ -28,8 +28,13 @@ type Connection = { readonly destroyed: boolean };
 const RATE = 4 * 1024 * 1024;
 /** Bytes of an answer from which on it is long. */
 const LONG = 16 * 1024;
-/** Reads of one wallet that wait for each other. */
-const MOST_WAITING = 100;
+/** Reads of one wallet that wait for another one. */
+const MOST_WAITING = 99;
+
+const tooMany = () =>
+  new ApiError("rate_limited", `${MOST_WAITING} reads of this wallet's kept answers wait; retry in a second.`, {
+    details: { retry_after: 1 },
+  });
 
 /**
  * Reads one answer of a wallet at a time, at a pace by its length. To decrypt a long one and to write it as JSON takes the event loop's
@@ -40,10 +45,9 @@ export class KeptAnswers {
   readonly #store: Pick<JobStore, "output">;
   readonly #cipher: Pick<Cipher, "decrypt">;
   readonly #rate: number;
-  /** By wallet: how many wait, and the end of the last one's turn. */
-  readonly #lines = new Map<string, { waiting: number; over: Promise<void> }>();
-  /** The end of the last turn of a long answer. */
-  #longOver: Promise<void> = Promise.resolve();
+  readonly #reads = new FairLimit({ each: 1, waitingEach: MOST_WAITING, refusal: tooMany });
+  /** A wallet has one of its reads here at a time. */
+  readonly #longReads = new FairLimit({ all: 1, refusal: tooMany });
 
   constructor(store: Pick<JobStore, "output">, cipher: Pick<Cipher, "decrypt">, rate = RATE) {
     this.#store = store;
@@ -56,41 +60,10 @@ export class KeptAnswers {
    * too many reads of the wallet wait.
    */
   async read(job: StoredJob, reader: Connection): Promise<StoredAnswer | null> {
-    const { wallet } = job;
-    const line = this.#lines.get(wallet) ?? { waiting: 0, over: Promise.resolve() };
-    if (line.waiting >= MOST_WAITING) {
-      const message = `${MOST_WAITING} reads of this wallet's kept answers wait for each other; retry in a second.`;
-      throw new ApiError("rate_limited", message, { details: { retry_after: 1 } });
-    }
-    this.#lines.set(wallet, line);
-    line.waiting += 1;
-    const turn = line.over.then(() => (isLong(job) ? this.#readLong(job, reader) : this.#readNow(job, reader)));
-    line.over = turn
-      .then(
-        (answer) => this.#rest(answer),
-        () => {}, // its reader hears of it
-      )
-      .then(() => {
-        line.waiting -= 1;
-        if (line.waiting === 0) this.#lines.delete(wallet);
-      });
-    return await turn;
-  }
-
-  async #rest(answer: StoredAnswer | null): Promise<void> {
-    const ms = ((answer?.text.length ?? 0) / this.#rate) * 1_000;
-    // A shorter rest is the time that the read itself took.
-    if (ms >= 1) await sleep(ms);
-  }
-
-  /** A wallet has one of them in this line at a time, so wallets take turns. */
-  async #readLong(job: StoredJob, reader: Connection): Promise<StoredAnswer | null> {
-    const answer = this.#longOver.then(() => this.#readNow(job, reader));
-    this.#longOver = answer.then(
-      (found) => this.#rest(found),
-      () => {}, // its reader hears of it
-    );
-    return await answer;
+    const restMs = (_: number, answer: StoredAnswer | null = null) => ((answer?.text.length ?? 0) / this.#rate) * 1_000;
+    const read = () => this.#readNow(job, reader);
+    const readLong = () => this.#longReads.run(job.wallet, read, { restMs });
+    return await this.#reads.run(job.wallet, isLong(job) ? readLong : read, { restMs });
   }
 
   async #readNow(job: StoredJob, reader: Connection): Promise<StoredAnswer | null> {

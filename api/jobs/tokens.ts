@@ -1,6 +1,7 @@
 /** How many tokens a request may produce: what the client asks for, within what its prompt leaves of the model's context window. */
 import { Worker } from "node:worker_threads";
 import type { ChatRequest } from "../../protocol/dispatch.ts";
+import { FairLimit } from "../../shared/fair-limit.ts";
 import { type Counted, type Task, type Texts, TOKENIZER_THREAD } from "./tokenizer.ts";
 
 /** Tokens that ChatML, and templates like it, add to each message: the marks around it, its role, two line breaks. And once: the answer's head. */
@@ -22,18 +23,20 @@ export class TokenizerBusy extends Error {
   override name = "TokenizerBusy";
 }
 
-const tooMany = () => new TokenizerBusy("too many prompts wait to be counted");
-
-type Count = { wallet: string; task: Texts; done: PromiseWithResolvers<number> };
-
 /**
  * Counts prompts in a thread of its own: a large one takes up to a second, in which the event loop would answer nobody. The thread counts one
  * prompt of each wallet, all of them a slice at a time: a wallet with many large prompts takes no more of its time than another one.
  */
 export class TokenCounter {
-  readonly #waiting = new Map<string, Count[]>();
-  readonly #running = new Map<number, Count>();
-  #size = 0;
+  readonly #prompts = new FairLimit({
+    each: 1,
+    all: AT_ONCE,
+    waitingEach: WALLET_WAITING,
+    waiting: MOST_WAITING,
+    refusal: () => new TokenizerBusy("too many prompts wait to be counted"),
+  });
+  /** What the thread counts, by the task's id. */
+  readonly #running = new Map<number, Omit<PromiseWithResolvers<number>, "promise">>();
   #lastId = 0;
   #thread: Worker | undefined;
 
@@ -41,19 +44,8 @@ export class TokenCounter {
    * Tokens of all texts; when they are more than `limit`, any number above it. Rejects when `signal` aborts, and with TokenizerBusy when too many
    * prompts of the wallet wait. A full queue gives up the newest prompt of the wallet that has most in it, also after it was taken.
    */
-  async count(wallet: string, task: Texts, signal: AbortSignal): Promise<number> {
-    signal.throwIfAborted();
-    const own = this.#waiting.get(wallet) ?? [];
-    if (own.length >= WALLET_WAITING) throw tooMany();
-    if (this.#size >= MOST_WAITING) this.#makeRoom(own.length);
-    const count = { wallet, task, done: Promise.withResolvers<number>() };
-    own.push(count);
-    this.#waiting.set(wallet, own);
-    this.#size += 1;
-    const drop = () => this.#drop(count, signal.reason);
-    signal.addEventListener("abort", drop, { once: true });
-    this.#next();
-    return count.done.promise.finally(() => signal.removeEventListener("abort", drop));
+  count(wallet: string, texts: Texts, signal: AbortSignal): Promise<number> {
+    return this.#prompts.run(wallet, () => this.#count(texts, signal), { signal });
   }
 
   /** Ends the thread. */
@@ -61,31 +53,23 @@ export class TokenCounter {
     await this.#thread?.terminate();
   }
 
-  /** Gives the thread what waits, while it has room, wallets in turn. */
-  #next(): void {
-    const busy = new Set([...this.#running.values()].map(({ wallet }) => wallet));
-    for (const [wallet, counts] of this.#waiting) {
-      if (this.#running.size >= AT_ONCE) return;
-      const count = busy.has(wallet) ? undefined : counts.shift();
-      if (count === undefined) continue;
-      this.#size -= 1;
-      // The wallet's next one comes after all others'.
-      this.#waiting.delete(wallet);
-      if (counts.length > 0) this.#waiting.set(wallet, counts);
-      busy.add(wallet);
-      this.#lastId += 1;
-      this.#running.set(this.#lastId, count);
-      this.#send({ id: this.#lastId, ...count.task });
+  async #count(texts: Texts, signal: AbortSignal): Promise<number> {
+    this.#lastId += 1;
+    const id = this.#lastId;
+    const { promise, ...count } = Promise.withResolvers<number>();
+    this.#running.set(id, count);
+    const drop = () => {
+      this.#send({ id, texts: null });
+      count.reject(signal.reason);
+    };
+    signal.addEventListener("abort", drop, { once: true });
+    this.#send({ id, ...texts });
+    try {
+      return await promise;
+    } finally {
+      signal.removeEventListener("abort", drop);
+      this.#running.delete(id);
     }
-  }
-
-  /** Gives up the newest prompt of the wallet that has most. Throws if the newcomer's wallet would then have as many. */
-  #makeRoom(own: number): void {
-    let most: Count[] = [];
-    for (const counts of this.#waiting.values()) if (counts.length > most.length) most = counts;
-    const newest = most.length > own + 1 ? most.at(-1) : undefined;
-    if (newest === undefined) throw tooMany();
-    this.#drop(newest, tooMany());
   }
 
   #send(task: Task): void {
@@ -93,41 +77,17 @@ export class TokenCounter {
     this.#thread.postMessage(task);
   }
 
-  /** Drops a count whose request has gone. */
-  #drop(count: Count, reason: unknown): void {
-    const counts = this.#waiting.get(count.wallet);
-    const at = counts?.indexOf(count) ?? -1;
-    if (counts !== undefined && at !== -1) {
-      counts.splice(at, 1);
-      this.#size -= 1;
-      if (counts.length === 0) this.#waiting.delete(count.wallet);
-    }
-    for (const [id, running] of this.#running) {
-      if (running !== count) continue;
-      this.#running.delete(id);
-      this.#send({ id, texts: null });
-    }
-    count.done.reject(reason);
-    this.#next();
-  }
-
   #start(): Worker {
     const thread = new Worker(new URL("./tokenizer.ts", import.meta.url), { workerData: TOKENIZER_THREAD });
     thread.unref();
-    thread.on("message", ({ id, tokens }: Counted) => {
-      this.#running.get(id)?.done.resolve(tokens);
-      this.#running.delete(id);
-      this.#next();
-    });
+    thread.on("message", ({ id, tokens }: Counted) => this.#running.get(id)?.resolve(tokens));
     let fault: unknown = new Error("the tokenizer's thread was stopped");
     thread.on("error", (error) => {
       fault = error;
     });
     thread.on("exit", () => {
       this.#thread = undefined;
-      for (const { done } of this.#running.values()) done.reject(fault);
-      this.#running.clear();
-      this.#next();
+      for (const { reject } of this.#running.values()) reject(fault);
     });
     return thread;
   }

@@ -81,6 +81,14 @@ export function onceAnswered(response: Response, callBack: () => void): void {
   response.on("close", callBack);
 }
 
+/** A signal that aborts when the client has its answer, or has left. */
+export function untilClosed(response: Response): AbortSignal {
+  if (response.closed) return AbortSignal.abort();
+  const closed = new AbortController();
+  response.once("close", () => closed.abort());
+  return closed.signal;
+}
+
 // ---------------------------------------------------------------- parameters
 
 /** `["messages", 2, "role"]` → `messages[2].role`. */

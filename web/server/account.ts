@@ -12,7 +12,7 @@ import { answerSeconds, type FoundJob, isoTime, type JobReader } from "../../api
 import { write } from "../../api/routes/completion.ts";
 import { jobsQuerySchema } from "../../api/routes/jobs.ts";
 import { inTurns } from "../../api/routes/read-turns.ts";
-import { clientOf, validate } from "../../api/routes/request.ts";
+import { clientOf, untilClosed, validate } from "../../api/routes/request.ts";
 import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
 import { usdgValue } from "../../protocol/money.ts";
 import { csvLine } from "../../shared/csv.ts";
@@ -187,10 +187,9 @@ function usageCsv({ jobReader: jobs }: AccountParts): RequestHandler {
     const query = { ...filters, wallet, limit: CSV_PAGE };
     // With an id above all, a lone `after` bounds the list too, and does not begin it.
     const bounds = after === undefined ? {} : { after, before: filters.before ?? LAST_ID };
-    const gone = new AbortController();
-    response.once("close", () => gone.abort());
+    const signal = untilClosed(response);
     const read = (from: { before?: Hex }) =>
-      turns.run(wallet, gone.signal, async () => {
+      turns.run(wallet, signal, async () => {
         const { data, cursor } = await jobs.list({ ...query, ...bounds, ...from });
         const lines = data.map((found) => csvLine(Object.values(CSV_COLUMNS).map((column) => column(found))));
         return { text: lines.join(""), cursor };

@@ -13,8 +13,7 @@ import { addressOf } from "../../api/routes/request.ts";
 import { fromApiJobId } from "../../protocol/job-id.ts";
 import type { JobState } from "../../protocol/job-status.ts";
 import { usdgValue } from "../../protocol/money.ts";
-import { sleep } from "../../shared/sleep.ts";
-import { TurnQueue } from "../../shared/turn-queue.ts";
+import { FairLimit } from "../../shared/fair-limit.ts";
 import { AnswerCache } from "./answer-cache.ts";
 
 /**
@@ -79,9 +78,6 @@ function rendered(): (picture: Node) => Promise<Buffer> {
   };
 }
 
-/** A picture that waits. Requests take turns by their address, as requests for jobs do by their wallet. */
-type Wanted = { owner: string; picture: Node } & Pick<PromiseWithResolvers<Buffer>, "resolve" | "reject">;
-
 type PreviewParts = { reader: Reader; config: Config; render?: ReturnType<typeof rendered> };
 
 /**
@@ -91,36 +87,18 @@ type PreviewParts = { reader: Reader; config: Config; render?: ReturnType<typeof
  */
 export function previewRoutes({ reader, config, render = rendered() }: PreviewParts): Router {
   const pictures = new AnswerCache<Buffer>({ keptMs: () => KEPT_MS, bytes: KEPT_BYTES, encode: (png) => png });
-  const queue = new TurnQueue<Wanted>(MOST_WAITING);
-  let drawing = false;
-
-  /** The picture, when the turn of those who ask from this address has come. */
-  async function draw(picture: Node, address: string): Promise<Buffer> {
-    const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
-    const crowdedOut = queue.add({ owner: address, picture, resolve, reject });
-    crowdedOut?.reject(
+  /** One at a time: the threads that draw are those that read files and compress. */
+  const drawing = new FairLimit({
+    all: 1,
+    waiting: MOST_WAITING,
+    refusal: () =>
       new ApiError("rate_limited", `More than ${MOST_WAITING} pictures wait to be drawn; ask again in a second.`, {
         details: { retry_after: 1 },
       }),
-    );
-    if (!drawing) void drawAll();
-    return await promise;
-  }
-
-  /** One at a time: the threads that draw are those that read files and compress. */
-  async function drawAll(): Promise<void> {
-    drawing = true;
-    for (let next = queue.next(() => true); next !== undefined; next = queue.next(() => true)) {
-      const begun = performance.now();
-      try {
-        next.resolve(await render(next.picture));
-      } catch (error) {
-        next.reject(error);
-      }
-      await sleep(REST * (performance.now() - begun));
-    }
-    drawing = false;
-  }
+  });
+  /** The picture, when the turn of those who ask from this address has come. */
+  const draw = (picture: Node, address: string): Promise<Buffer> =>
+    drawing.run(address, () => render(picture), { restMs: (tookMs) => REST * tookMs });
 
   const job: RequestHandler = async (request, response) => {
     const jobId = String(request.params.job_id);

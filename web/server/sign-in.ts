@@ -21,6 +21,7 @@ import {
 import { parseSiweMessage, validateSiweMessage } from "viem/siwe";
 import { type Rpc, RpcError } from "../../api/chain/rpc.ts";
 import { ApiError, WebError } from "../../api/errors.ts";
+import { FairLimit } from "../../shared/fair-limit.ts";
 import { recoverAnySigner } from "../../shared/secp256k1.ts";
 
 /** A message must be signed and sent within this time. */
@@ -207,8 +208,11 @@ export class ContractSignatures {
   readonly #byNonce = new Map<string, number>();
   readonly #byClient = new Map<string, number>();
   #minute = 0;
-  #running = 0;
-  readonly #waiting: (() => void)[] = [];
+  readonly #checks = new FairLimit({
+    all: CONCURRENT,
+    waiting: MOST_WAITING,
+    refusal: () => tooMany("Too many contract wallets sign in at once"),
+  });
 
   constructor(rpc: Pick<Rpc, "request">) {
     this.#rpc = rpc;
@@ -217,24 +221,19 @@ export class ContractSignatures {
   /** True if the contract at `address`, or the one that the signature would deploy there, takes the signature. */
   async verify(address: Address, nonce: string, { message, signature, from }: SignIn): Promise<boolean> {
     this.#count(nonce, from);
-    await this.#enter();
     try {
       const hash = hashMessage(message);
       const { yes, ...call } = isErc6492Signature(signature)
         ? deployedAnd(address, hash, signature)
         : asked(address, hash, signature);
       const question = { ...call, gas: numberToHex(GAS) };
-      const result = await this.#rpc.request<Hex>("eth_call", [question, "latest"], TIMEOUT_MS);
+      const ask = () => this.#rpc.request<Hex>("eth_call", [question, "latest"], TIMEOUT_MS);
+      const result = await this.#checks.run(from, ask);
       return isHex(result) && result.length > 2 && BigInt(result) === yes;
     } catch (error) {
       // The code reverted or used up its gas.
       if (error instanceof RpcError) return false;
       throw error;
-    } finally {
-      const next = this.#waiting.shift();
-      // The next one takes over the place.
-      if (next === undefined) this.#running -= 1;
-      else next();
     }
   }
 
@@ -256,15 +255,6 @@ export class ContractSignatures {
     }
     this.#byClient.set(from, tries);
     this.#byNonce.set(nonce, used);
-  }
-
-  async #enter(): Promise<void> {
-    if (this.#running < CONCURRENT) {
-      this.#running += 1;
-      return;
-    }
-    if (this.#waiting.length >= MOST_WAITING) throw tooMany("Too many contract wallets sign in at once");
-    await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
 }
 
