@@ -1,5 +1,5 @@
 /**
- * Asks for each of these, so many at a time: what strangers can make many must not be asked at once. Results are in the order of `all`. Rejects with
+ * Calls `ask` for each item of `all`, `atOnce` at a time, because strangers can make the list long. Results are in the order of `all`. Rejects with
  * the first error.
  *
  * @example

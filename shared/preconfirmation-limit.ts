@@ -15,7 +15,7 @@ export class PreconfirmationLimit {
     return this.#each === 0 || this.#all === 0;
   }
 
-  /** Takes room for a job. Returns what gives it back, which may be called more than once; null where there is no room. */
+  /** Reserves credits for a job. Returns the function that releases them, which may be called more than once; null if the limit is reached. */
   take(credits: number): (() => void) | null {
     if (this.isClosed || credits > this.#each || this.#taken + credits > this.#all) return null;
     this.#taken += credits;

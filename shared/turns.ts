@@ -1,6 +1,6 @@
 /**
- * Work that one client can ask for without an end, shared out so that everybody else is served. This shares time among owners; `fair-limit.ts` shares
- * places.
+ * Runs pieces of work one at a time, and counts the time that each owner has used, so that one owner cannot keep an event loop busy. This shares time
+ * among owners; `fair-limit.ts` shares places.
  */
 import { setNewest } from "./newest.ts";
 
@@ -8,7 +8,7 @@ type Waiting = { signal: AbortSignal; start: PromiseWithResolvers<void> };
 
 /** Half of the time that an owner has used is forgotten after this time. */
 const HALF_LIFE_MS = 60_000;
-/** A result that somebody paid for makes up for so much time, also for time that is still to come, up to the second number. */
+/** A paid result takes the first number off its owner's used time. That can fall to minus the second number, so an owner who pays can be ahead. */
 const EARNED_MS = 1_000;
 const MOST_EARNED_MS = 2_000;
 /** Owners whose time is remembered; the one whose last turn is the longest ago is forgotten first. */
@@ -16,9 +16,9 @@ const MOST_OWNERS = 10_000;
 
 /**
  * Pieces of work on an event loop, one at a time. Every other turn is that of the owner who has used the least time of late, so that neither one
- * owner with many pieces nor many owners with long ones make another wait for more than two pieces. The turns between go to whoever has waited
- * longest, so that nobody waits for ever. After each piece comes a pause of `rest` times its length, in which everybody else is served. Owners can be
- * made without an end, so those who pay come before those of whom nothing is known.
+ * owner with many pieces nor many owners with long ones make another wait for more than two pieces. The other turns go to the owner who has waited
+ * longest, so that nobody waits for ever. After each piece comes a pause of `rest` times its length, in which the event loop does everything else.
+ * Anybody can be any number of owners, so an owner who has paid comes before a new one.
  */
 export class Turns {
   readonly #rest: number;

@@ -37,7 +37,7 @@ export class WriteLane<T> {
     } catch (error) {
       const [only] = batch;
       if (batch.length === 1 && only !== undefined) return only.reject(error);
-      // Which of them it was, if it was one of them, shows when each is written alone.
+      // One bad row fails the whole statement, so each row is written alone.
       for (const one of batch) await this.#flush([one]);
     }
   }

@@ -19,7 +19,7 @@ import { type DueWebhook, type Lane, type Pace, type Places, Running, shareOut }
 export type DispatchSettings = {
   /** Attempts of this process at once. */
   concurrency: number;
-  /** The most of these attempts that go to one wallet's webhooks: half to its prompt ones, half to its others. */
+  /** The most of these attempts that go to one wallet's webhooks: half to its prompt ones, half to those that are not. */
   perWallet: number;
   /** Limit of an answer (specification: 10 s). */
   timeoutMs: number;
@@ -42,7 +42,7 @@ const SLOW_PART = 1 / 5;
 /** How long the webhooks of a wallet have no prompt places after a prompt one answered late; twice as long if it does so again soon. */
 const LAPSE_MS = 300_000;
 const LONGEST_LAPSE_MS = 3_600_000;
-/** Receivers of prompt webhooks may have half of their thread's time, all others a quarter of theirs. */
+/** Receivers of prompt webhooks may have half of their thread's time, those of webhooks that are not prompt a quarter of theirs. */
 const REST = { prompt: 1, others: 3 };
 
 /** Number of wallets that are remembered as lapsed; the one that lapsed longest ago is forgotten first. */

@@ -289,8 +289,8 @@ export async function pruneLog(pool: pg.Pool, days: number): Promise<void> {
 }
 
 /**
- * The number of attempts whose answers the log keeps, which can be 2 kB each: the newest ones of each webhook, and of all webhooks
- * together. Wallets are free, and one that has credits has many deliveries to replay. Status, time and error of an attempt stay.
+ * The number of attempts whose answers the log keeps, which can be 2 kB each: the newest ones of each webhook, and of all webhooks together. Anybody
+ * can have any number of wallets without credits, and a wallet with credits has many deliveries to replay. Status, time and error of an attempt stay.
  */
 const ANSWERS_KEPT = { webhook: 100, all: 100_000 };
 

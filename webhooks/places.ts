@@ -1,8 +1,8 @@
 /**
  * How the places of a process, its attempts at once, are shared. Wallets take turns, however many webhooks and deliveries each has. Half of the
- * places is for prompt webhooks alone: they are known to answer soon, and their wallet has credits and did not lapse. All others together get the
- * other half; of it, wallets without credits get half. A wallet lapses when its prompt webhook answers late: otherwise a webhook could answer
- * soon just often enough to hold its places until the limit again and again.
+ * places is for prompt webhooks alone: they are known to answer soon, and their wallet has credits and did not lapse. Webhooks that are not prompt
+ * share the other half, of which wallets without credits get half. A wallet lapses when its prompt webhook answers late: otherwise a webhook could
+ * answer soon just often enough to hold its places until the limit again and again.
  */
 
 /**
@@ -14,10 +14,10 @@ export type Pace = "new" | "prompt" | "slow" | "silent";
 /** A webhook with deliveries that are due. `since`: when the oldest of them was due, ms since the epoch. */
 export type DueWebhook = { id: string; wallet: string; pace: Pace; due: number; since: number };
 
-/** Attempts at once of a webhook of which nobody knows that it answers. */
+/** Attempts at once of a new or silent webhook. */
 const UNPROVEN_AT_ONCE = 2;
 
-/** A group of one wallet's webhooks that share places: its prompt ones, or its others. `paying`: the wallet has credits. */
+/** A group of one wallet's webhooks that share places: its prompt ones, or those that are not. `paying`: the wallet has credits. */
 export type Lane = { wallet: string; prompt: boolean; paying: boolean };
 const laneKey = ({ wallet, prompt }: Pick<Lane, "wallet" | "prompt">): string =>
   `${wallet} ${prompt ? "prompt" : "other"}`;

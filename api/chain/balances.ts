@@ -120,16 +120,15 @@ export class Balances {
     this.#parts = parts;
   }
 
-  /** Takes up how many jobs of a wallet an earlier process allowed. Call it before the first `hold`. */
+  /** Reads how many jobs each wallet may have after those of an earlier process. Call it before the first `hold`. */
   async start(): Promise<void> {
     await this.allowance.recall(this.#parts.pool);
   }
 
   /**
-   * Keeps credits for a lock that is about to be sent: requests of one moment must not all lock the same ones. Returns the job as it counts
-   * in the wallet's allowance; its credits are free again with `lockEnded`. Returns `held` if the wallet's other locks may leave too little of
-   * its credits or of its daily limit, if it has as many jobs as it may, or while its account is being read. Returns null if the wallet has too
-   * little.
+   * Reserves credits for a lock that is about to be sent, so that requests of the same moment do not lock the same credits. Returns the job as it
+   * counts in the wallet's allowance; `lockEnded` releases its credits. Returns `held` if the wallet's other locks may leave too little of its
+   * credits or of its daily limit, if it has as many jobs as it may, or while its account is being read. Returns null if the wallet has too little.
    */
   hold(wallet: string, credits: number): CountedJob | "held" | null {
     const key = wallet.toLowerCase();
@@ -170,9 +169,9 @@ export class Balances {
   }
 
   /**
-   * Balance for what a wallet without credits can cause as well: a header, or what it can pay. As `current` has it, with `since` as `read`
-   * has it. Null for a wallet that has no credits by the index, in a second in which this method has read the chain 50 times. Such wallets
-   * cost nothing to make, and must not keep others from being read. Rejects with RpcUnreachable.
+   * The balance for questions that a wallet without credits can cause: for a header, or whether it can pay. Works as `current`, and with `since` as
+   * `read`. Null for a wallet that has no credits by the index, in a second in which this method has read the chain 50 times. Such wallets cost
+   * nothing to make, and must not keep others from being read. Rejects with RpcUnreachable.
    */
   async bounded(wallet: string, since?: number): Promise<Balance | null> {
     const key = wallet.toLowerCase();

@@ -19,7 +19,7 @@ type Failing = { failures: number; failedAt: number; nextAt: number };
 export class FailurePauses {
   readonly #failing = new Map<string, Failing>();
 
-  /** A job of the wallet ended so. One that had begun before a rest does not make it longer. */
+  /** A job of the wallet ended at the operator's expense. A job that fails during a rest is not counted: it began before the rest. */
   failed(wallet: string, now = Date.now()): void {
     if (this.left(wallet, now) > 0) return;
     const key = wallet.toLowerCase();

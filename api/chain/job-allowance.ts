@@ -65,7 +65,7 @@ type Jobs = {
   credits: number;
 };
 
-/** A job that counts. Call each when that has happened; what is called twice or too late does nothing. */
+/** A job that counts for its wallet. Call each function when its event has happened; a second or late call does nothing. */
 export type CountedJob = {
   /** Its lock is mined: the credits are in the account as the chain shows it. */
   lockEnded: () => void;
@@ -146,7 +146,7 @@ export class JobAllowance {
 
   /**
    * A job of the wallet ended without a charge after its lock was mined: half as many may run, unless the worker is at fault and the wallet has an
-   * excuse left. What had begun before a rest and fails within it counts no more.
+   * excuse left. A job that fails during a rest is not counted: it began before the rest.
    */
   failed(wallet: string, { isWorkersFault }: { isWorkersFault: boolean }): void {
     if (this.restMs(wallet) > 0) return;

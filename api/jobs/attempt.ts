@@ -19,7 +19,7 @@ import type { Answer } from "./answer.ts";
 import type { JobTimes } from "./next-step.ts";
 import { isAcknowledgedBy } from "./verdict.ts";
 
-/** An offer, or its acknowledgement, that is followed by the answer within this time is not noted: the answer says both. */
+/** An offer or its acknowledgement is written to the job's row after this time. If the answer comes earlier, its row says both. */
 const NOTE_DELAY_MS = 250;
 /** After the first token the acknowledgement is relayed this much later, unless the completion is there first. */
 const RELAY_DELAY_MS = 250;
@@ -185,7 +185,8 @@ async function follow(
     const isShort = performance.now() - startedAt < fairShareMs(parts);
     const late = failure.code === "never_finished" && (isShort || input.signal.reason === LOCK_NOT_MINED);
     const incident = { code: failure.code, detail: failure.message, jobId };
-    // A proof by the worker of an earlier attempt closes the job for every other: a worker that says so is right. So is one that saw no block with it.
+    // `not_locked` is no fault of the worker in two cases: an earlier worker has proven the job on chain, or the lock was only promised when the job was
+    // offered.
     const isRight =
       failure.code === RefusalCode.NotLocked &&
       (!input.wasMined || (await parts.isClosedToWorkers(jobId).catch(() => false)));
@@ -219,7 +220,7 @@ async function endAtWorker(
 /** A worker that had this long and did not finish is slow, also for a job that came late to it. */
 const fairShareMs = ({ times }: Pick<AttemptParts, "times">): number => Math.min(30, times.completion / 2) * 1000;
 
-/** The failure by its cause: who gave up first, if it was the gateway, else what the worker did. */
+/** Why the attempt failed: if the gateway gave up first, its own reason, otherwise what the worker did. */
 function explain(error: unknown, patience: AbortSignal, deadline: AbortSignal): WorkerFailure {
   const own = error instanceof WorkerFailure && !["unreachable", "broken_stream"].includes(error.code);
   if (own) return error;

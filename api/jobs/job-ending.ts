@@ -98,7 +98,7 @@ const CLIENT_WAIT_MS = 10_000;
 const NOTE_MS = 150_000;
 /** The most times that one round sends a refund that comes too early for the chain's time. */
 const REFUND_TRIES = 3;
-/** A wait up to this long, in seconds, is slept through. */
+/** Shorter waits, in seconds, are waited for in place: the round does not end for them. */
 const SHORT_WAIT = 2;
 const NOTHING: Ending = { did: "nothing", outcome: null };
 

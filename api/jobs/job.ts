@@ -44,7 +44,7 @@ const JOIN_MS = 10_000;
 const MOST_FAILURES = 2;
 /** A job that so many workers took and did not begin is offered to no other: each later one's acknowledgement costs the operator a transaction. */
 const MOST_TAKEN = 3;
-/** By these words of its worker a model server did not take the request. */
+/** Codes by which a worker says that its model server did not take the request. */
 const REFUSALS: readonly string[] = [RefusalCode.RequestRefused, RefusalCode.ContextExceeded];
 /** A client waits this long for the tests that tell whether its request or the models failed. */
 const VERDICT_MS = 10_000;
@@ -103,7 +103,7 @@ export class RunningJob {
   #onlyWorker: Address | undefined;
   /** Its lock, once that is mined. */
   #held: Lock | undefined;
-  /** The place that is kept for it, or that it has. */
+  /** Its place at a worker, reserved or in use. */
   #place: Place;
   /** Resolves once it is known whether its end counts against its wallet. */
   #judged: Promise<void> = Promise.resolve();
@@ -115,7 +115,7 @@ export class RunningJob {
     const { seen, mined } = lockCredits(parts, input);
     const span = { attributes: { "job.id": toApiJobId(input.jobId) } };
     this.locked = inSpan("lock", span, () => seen);
-    // Without a lock the job ends, and with it all that is kept for it.
+    // If the lock fails, the job ends, and `jobEnded` releases what was reserved for it.
     this.mined = mined.then((lock) => {
       this.#held = lock;
       input.admission.lockEnded();
@@ -138,7 +138,7 @@ export class RunningJob {
       })
       .finally(() => {
         this.#place.release();
-        // Until then it holds its place in the wallet's allowance: others would begin and fail before this one is counted.
+        // Until it is known whether this job failed, it counts as one of the wallet's jobs: otherwise others would begin, and fail, before that.
         void this.#judged.then(() => input.admission.jobEnded());
       });
     this.completed.then(
@@ -233,7 +233,7 @@ export class RunningJob {
     );
   }
 
-  /** A place for the next attempt: the one that was kept, or else the next that becomes free. Null where no other worker could take the job. */
+  /** A place for the next attempt: the reserved one, or else the next that becomes free. Null if no other worker could take the job. */
   async #nextPlace(demand: Demand, excluded: ReadonlySet<string>, signal: AbortSignal): Promise<Place | null> {
     const { wallet, model } = this.input;
     if (this.#worker === undefined && this.#place.isOpen()) return this.#place;
@@ -244,8 +244,8 @@ export class RunningJob {
   }
 
   /**
-   * Worker after worker until one answers; from the first token on there is no other. A worker without room for the job may get it again: such a
-   * refusal is not one of the job.
+   * Offers the job to one worker after the other until one answers. After the first token no other worker gets it. A worker that was full may be
+   * offered it again, since it did not refuse the job itself.
    */
   async #attempts(lock: Lock, signal: AbortSignal): Promise<CompletedJob | "timeout"> {
     const { times, head, workers, rows, logger } = this.#parts;
@@ -303,7 +303,7 @@ export class RunningJob {
       const log = logger.child({ jobId, worker: worker.signer, attempt });
       const level = code === RefusalCode.Busy ? "debug" : "warn";
       log[level]({ code }, `attempt failed: ${result.failure.message}`);
-      // The job waits in front of all requests; nothing is the matter with either.
+      // The worker was full, which is nobody's fault: the job waits for a place again, in front of all requests.
       if (code === RefusalCode.Busy) continue;
       // The worker has waited for the block of a lock that is only promised: it gets the job again when that is there.
       if (code === RefusalCode.NotLocked && !wasMined) {
@@ -352,7 +352,9 @@ export class RunningJob {
     });
   }
 
-  /** Without the refusals of workers whose models are not sound: those say nothing of the request, and harmed no model server. */
+  /**
+   * Leaves out the refusals of workers whose models fail the gateway's test: they say nothing about the request, and no model server failed at it.
+   */
   async #confirmed(failures: readonly FailedAttempt[]): Promise<FailedAttempt[]> {
     const counts = failures.map(async (one) => !REFUSALS.includes(one.code) || areSound(await testResults([one])));
     const isConfirmed = await Promise.all(counts);
@@ -386,9 +388,9 @@ export class RunningJob {
   }
 
   /**
-   * Puts an attempt into the row before its offer leaves: after a crash only a worker on record is asked, and no attempt later than that is
-   * taken. The first attempt of a request without a key is noted a moment after its offer instead, and nobody waits for that. If the
-   * gateway is killed before, its client gets no answer anyway, and is not charged.
+   * Writes an attempt into the job's row before its offer is sent. After a crash only a worker in the row is asked for the answer, and no answer of a
+   * later attempt is accepted. The first attempt of a request without a key is noted a moment after its offer instead, and nobody waits for that. If
+   * the gateway is killed before, its client gets no answer anyway, and is not charged.
    */
   async #noteAttempt(lock: Lock, worker: Address, attempt: number): Promise<void> {
     const { store, times, logger } = this.#parts;
@@ -406,7 +408,7 @@ export class RunningJob {
     const { completed, acknowledgement, acknowledged } = answered;
     const { completion, signature, finish_reason } = completed;
     const { bytes, text, reasoning } = this.answer;
-    // A client that waits gets all of it. It is not kept for one that comes later, who would not pay for it.
+    // A client that waits gets all of the reasoning. It is not stored for a client that comes later, because that one would not pay for it.
     const shown = this.#clients > 0 ? reasoning.length : this.#sentReasoning;
     if (this.#clients === 0) this.answer.forgetReasoning();
     const shownReasoning = showReasoning ? shown : 0;
@@ -470,8 +472,9 @@ export class RunningJob {
   }
 
   /**
-   * The client has the answer and is not charged. Unless that is our own fault, who was late, a worker's owner can have caused it, for the wallet. A
-   * worker that hosts the model no longer rests; a later attempt can be refused for what an earlier worker did.
+   * The chain refused the settlement, so the client has the answer without a charge. Unless the gateway was late, the worker's owner may have caused
+   * that for the wallet: it is a failure of the wallet. A worker that no longer hosts the model rests. Other errors say nothing about the worker,
+   * since a later attempt can be refused for what an earlier worker did.
    */
   #settlementRefused({ signer }: RegisteredWorker, error: string): void {
     const { workers, allowance } = this.#parts;
@@ -488,7 +491,7 @@ export class RunningJob {
     return this.#parts.ending.refuse(this.#endingJob(lock), refusal, { error, worker: this.#onlyWorker });
   }
 
-  /** A failure of a locked job that was not the request's own counts in the model's record. */
+  /** Counts the failure of a locked job in the model's record, unless the request was at fault. */
   #noteFailure(error: unknown): void {
     const { workers } = this.#parts;
     const { model } = this.input;

@@ -26,9 +26,9 @@ type Wanted = Demand & { wallet: Address; model: Pick<Model, "number" | "id" | "
 type Requested = Wanted & { isAuthorized: boolean };
 
 /**
- * Kept for a request are a place at a worker, and its wallet's credits until `lockEnded` is called. Until `answered` or `jobEnded` is called, the
- * wallet counts as one that holds a place. Call `begun` with the first token, `answered` when the answer is whole, and `jobEnded` when the job is over
- * on chain, or not charged.
+ * A place at a worker and credits of the wallet, both reserved for one request. `lockEnded` releases the credits. Until `answered` or `jobEnded` is
+ * called, the wallet counts as one that has a place. Call `begun` with the first token, `answered` when the answer is whole, and `jobEnded` when the
+ * job is over on chain, or not charged.
  */
 export type Admission = { place: Place } & Pick<CountedJob, "lockEnded" | "begun" | "answered"> & {
     jobEnded: () => void;
@@ -47,7 +47,10 @@ type Parts = TermsParts & {
 /** Demands for which one look at a queue found no place: others like them need not be tried. */
 type Tried = Set<string>;
 
-/** `owner`: its wallet. `isReturned`: a locked job. `take`: what it waits for; null while that is not there. `crowdedOut`: the queue is full. */
+/**
+ * `owner`: its wallet. `isReturned`: a locked job. `take` returns what it waits for, or null while that is not available. `crowdedOut` is called if
+ * the full queue drops it.
+ */
 type Waiter<T> = { owner: string; isReturned: boolean; take: (tried: Tried) => T | null; crowdedOut: () => void };
 /** `serve`: takes what it waits for, and ends its wait; false while that is not there. */
 type Entry = Omit<Waiter<never>, "take"> & { serve: (tried: Tried) => boolean };
@@ -108,7 +111,7 @@ export class PlaceQueue {
     const refused = new AbortController();
     const refuse = (reason: "full" | "late", waited: number | null): void => {
       metrics.queueRefusals.inc({ ...labels, reason });
-      // The others of its wallet in front of it may have held the credits all the time, so that it was never asked.
+      // Requests of its wallet in front of it may have used the credits all the time, so that this one was never tried.
       isHeld ||= this.#holdsCredits(wanted);
       const error = this.#refusal(wanted, queue, { isHeld, waited });
       if (error.code === "no_workers_available") workers.requestEnded(model.number, false);
@@ -185,8 +188,8 @@ export class PlaceQueue {
   }
 
   /**
-   * Keeps a place and credits for a request. `held`: other locks hold the credits, the wallet's account is being read, or the wallet rests. Throws
-   * `insufficient_credits`, and what `checkTerms` throws.
+   * Reserves a place and credits for a request. Returns null if no place is free, and `held` if other locks hold the credits, the wallet's account is
+   * being read, or the wallet rests. Throws `insufficient_credits`, and what `checkTerms` throws.
    */
   #keep(wanted: Requested, { holding }: ModelQueue, tried: Tried): Admission | "held" | null {
     const { workers, balances } = this.#parts;

@@ -126,7 +126,7 @@ export function guardedAgent(options: GuardedAgentOptions): Agent {
       const httpSocket = new CountedSocket({ host: target.hostname, port, ...socketOptions }, turns, target.hostname);
       connect({ ...target, httpSocket: httpSocket as unknown as Socket }, (...result) => {
         const [, secured] = result;
-        // Answers are long. How much of them was read decides how many bytes TLS may have taken.
+        // Answers are long: the bytes that may come grow with the bytes that were read.
         if (secured != null) httpSocket.allow(() => SPARE_BYTES + WIRE_BYTES * secured.bytesRead, { isQuick: true });
         callback(...result);
       });
@@ -219,7 +219,10 @@ class CountingAgent extends HttpsAgent {
   }
 }
 
-/** A piece of a worker's answer takes TLS 0.1 ms; one of session tickets 5 ms. After a piece that took longer, the connection's next ones wait for turns. */
+/**
+ * TLS reads a piece of an answer in 0.1 ms and a piece of session tickets in 5 ms. After a piece that took longer than this, the next piece of the
+ * connection waits for a turn.
+ */
 const QUICK_MS = 2;
 
 /**

@@ -45,8 +45,8 @@ const LONG = { bytes: 512 * 1024, values: 5_000 };
 export class Bodies {
   readonly budget = new BodyBudget(BODIES_LIMIT, WALLET_LIMIT, WALLET_RATE);
   /**
-   * Bodies that take longer than a quick one are parsed one at a time, in a quarter of the event loop's time. Long ones have turns of their own, in an
-   * eighth of it: wallets are free, and many of them with the longest bodies would have every other one wait for seconds.
+   * Bodies that are not quick are parsed one at a time, in a quarter of the event loop's time, for wallets that can pay. Long bodies have turns of
+   * their own, in an eighth of it: a wallet with a body of 100 kB would otherwise wait while many others have theirs of 4 MiB parsed.
    */
   readonly #turns = { middle: new Turns(3), long: new Turns(7) };
 
@@ -133,7 +133,7 @@ export function readChat(bodies: Bodies, limit: LimitBody): RequestHandler {
       const from = ownerOf(request);
       if (isWithin(QUICK, bytes)) request.body = parse();
       else {
-        // Wallets cost nothing to make: many without credits would take the turns of those who pay.
+        // Anybody can have any number of wallets without credits: they would take the turns of those who pay.
         const { refusal } = await limit(request, false);
         if (refusal !== undefined) throw refusal;
         const turns = bodies.turnsFor(bytes);
@@ -175,7 +175,7 @@ export function takeBody<T>(request: Request, read: (body: unknown) => T): T {
   }
 }
 
-/** Receives a body. It counts in the budget until its request has an answer, and what it asked for is over: that can go on after a hang-up. */
+/** Receives a body. It counts in the budget until its request is answered and its job is over, which can be after the client hung up. */
 async function receive(
   bodies: Bodies,
   request: Request,

@@ -98,8 +98,8 @@ export class ExposureLimit {
   }
 
   /**
-   * Credits that may still be locked for jobs at the worker. A job that it refused does not stand in the way of its own next offer there: the worker
-   * can prove it once.
+   * Credits that may still be locked for jobs at the worker. If the worker refused this job before, the job's credits are not counted a second time,
+   * because the worker can be paid for the job only once.
    */
   room(worker: Pick<RegisteredWorker, "signer" | "stake">, jobId?: Hex): number {
     if (this.#isOwn(worker.signer)) return Number.POSITIVE_INFINITY;
@@ -123,7 +123,7 @@ export class ExposureLimit {
     return { ...slash, worth: Math.min(slash.worth, (slash.amount / UNITS_PER_SVC) * creditsPerSvc) };
   }
 
-  /** Keeps cover for a job that will be offered to the worker. Returns what gives it back; call it once. */
+  /** Reserves cover for a job that will be offered to the worker. Returns the function that releases it; call it once. */
   keep({ signer }: Pick<RegisteredWorker, "signer">, credits: number): () => void {
     const worker = signer.toLowerCase();
     this.#count(worker, credits);

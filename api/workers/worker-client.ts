@@ -52,7 +52,7 @@ const TRIAL_BYTES = 64 * 1024;
 /** Workers fill silence with comments; a connection quiet for longer is dead. */
 const SILENCE_MS = 60_000;
 
-/** Errors of a connection that never was: the offer cannot have reached anybody. */
+/** Errors before there was a connection: the offer cannot have reached anybody. */
 const NEVER_CONNECTED = new Set([
   "ENDPOINT_REFUSED",
   "ECONNREFUSED",

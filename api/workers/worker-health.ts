@@ -57,7 +57,7 @@ export class WorkerHealth {
   #places = { running: 1, waiting: 0 };
   /** Jobs that it has from others. */
   #others = 0;
-  /** Places that are kept for jobs which are not offered yet. */
+  /** Places that are reserved for jobs which are not offered yet. */
   #kept = 0;
   /** Jobs that were offered so far. */
   #offered = 0;
@@ -104,8 +104,9 @@ export class WorkerHealth {
   }
 
   /**
-   * Places that are free for jobs of this gateway: all that the worker announced, less those of others' jobs, of its own, and those that are kept.
-   * Of the places in the worker's own queue count as many as it empties within `startWithinMs`: an offer must be acknowledged in time.
+   * Places that are free for jobs of this gateway: all that the worker announced, less those of other gateways' jobs, of this gateway's own, and
+   * those that are reserved. Of the worker's own queue only the places count that it empties within `startWithinMs`, because an offer must be
+   * acknowledged in time.
    */
   free(now: number, startWithinMs: number): number {
     if (now < this.#fullUntil) return 0;
@@ -126,7 +127,7 @@ export class WorkerHealth {
     return this.#others + this.outstanding + this.#kept < this.#places.running;
   }
 
-  /** Keeps a place for a job until it is offered. Returns what gives the place back; call it once. */
+  /** Reserves a place for a job until it is offered. Returns the function that releases the place; call it once. */
   keep(): () => void {
     this.#kept += 1;
     return () => {
@@ -275,8 +276,8 @@ export class WorkerHealth {
   }
 
   /**
-   * It refused a job for want of room, which is still among those it has: all other places are taken by somebody else. Returns after how many
-   * milliseconds to ask it how it is; null where that is settled, since what it refuses together is one refusal.
+   * The worker refused a job because it is full. We still count that job as ours, so all places beyond our other jobs belong to other gateways.
+   * Returns after how many milliseconds to probe the worker; null if a probe is planned already, since jobs that it refuses together are one refusal.
    */
   full(now: number): number | null {
     const { running, waiting } = this.#places;

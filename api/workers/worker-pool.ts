@@ -47,8 +47,8 @@ export type PoolParts = {
 export type Incident = { code: string; detail: string; jobId: Hex | null };
 
 /**
- * The demands of a job on its worker: cover for the credits that are locked for it, and abilities. `jobId`: the id of a locked job, which a
- * worker may have refused before. `leavesSpare`: the job's wallet holds a place, so that no worker's spare places are for the job.
+ * The demands of a job on its worker: cover for the credits that are locked for it, and abilities. `jobId`: the id of a locked job, which a worker
+ * may have refused before. `leavesSpare`: the job's wallet has a place already, so the job gets no worker's spare places.
  */
 export type Demand = { credits: number; needs: readonly Ability[]; jobId?: Hex; leavesSpare?: boolean };
 
@@ -65,23 +65,23 @@ export type WorkerState = {
 /** A job that a worker has. */
 export type Dispatched = { taken: () => void; firstToken: () => void; end: (how: OfferEnd) => void };
 
-/** A place at a worker, and cover for a job's credits there, kept for one job. */
+/** A place at a worker, and cover for a job's credits there, reserved for one job. */
 export type Place = {
   worker: RegisteredWorker;
   /** Whether the worker still takes jobs of the model. */
   isOpen: () => boolean;
   /**
-   * The job is offered to the worker: its place is taken, not kept. Call `taken` at its acknowledgement, `firstToken` at its first token, `end` when it
-   * is over there.
+   * The job is offered to the worker: its place is in use from now on, and no longer reserved. Call `taken` at its acknowledgement, `firstToken` at
+   * its first token, `end` when it is over there.
    */
   offer: (jobId: Hex) => Dispatched;
-  /** Gives a place back that is kept; later calls do nothing. */
+  /** Releases a reserved place; later calls do nothing. */
   release: () => void;
 };
 
 /**
- * The share of a worker's own queue that is kept for wallets that hold no place. A wallet that fills the rest delays no other wallet by a
- * block.
+ * The share of a worker's own queue that is reserved for wallets without a place. So a wallet that fills the rest does not make another wallet wait
+ * for a block.
  */
 const SPARE_SHARE = 1 / 8;
 
@@ -250,7 +250,7 @@ export class WorkerPool {
     this.#freed = callBack;
   }
 
-  /** Keeps a place at the best worker for a job of the model that is not in `excluded`; null if none has one. */
+  /** Reserves a place for a job of the model at the best worker that is not in `excluded`; null if no worker has a place. */
   keep(model: number, demand: Demand, excluded: ReadonlySet<string> = NONE): Place | null {
     const candidates = this.candidates(model, demand, excluded);
     const worker = chooseBest(
