@@ -11,8 +11,6 @@ const HALF_LIFE_MS = 60_000;
 /** A paid result takes the first number off its owner's used time. That can fall to minus the second number, so an owner who pays can be ahead. */
 const EARNED_MS = 1_000;
 const MOST_EARNED_MS = 2_000;
-/** Owners whose time is remembered; the one whose last turn is the longest ago is forgotten first. */
-const MOST_OWNERS = 10_000;
 
 /**
  * Pieces of work on an event loop, one at a time. Every other turn is that of the owner who has used the least time of late, so that neither one
@@ -62,7 +60,7 @@ export class Turns {
 
   #use(owner: string, ms: number): void {
     const at = performance.now();
-    setNewest(this.#used, owner, { ms: Math.max(-MOST_EARNED_MS, this.#usedBy(owner, at) + ms), at }, MOST_OWNERS);
+    setNewest(this.#used, owner, { ms: Math.max(-MOST_EARNED_MS, this.#usedBy(owner, at) + ms), at });
   }
 
   #usedBy(owner: string, now: number): number {

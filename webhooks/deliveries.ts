@@ -45,8 +45,6 @@ const LONGEST_LAPSE_MS = 3_600_000;
 /** Receivers of prompt webhooks may have half of their thread's time, those of webhooks that are not prompt a quarter of theirs. */
 const REST = { prompt: 1, others: 3 };
 
-/** Number of wallets that are remembered as lapsed; the one that lapsed longest ago is forgotten first. */
-const LAPSED_KEPT = 10_000;
 /** How long the dispatcher remembers when it last served a wallet. */
 const SERVED_MS = 3_600_000;
 /** Webhooks that one round looks at: thousands of them must not make each round long. */
@@ -221,7 +219,7 @@ export class DeliveryDispatcher {
     const { at, ms } = this.#lapsed.get(wallet) ?? { at: 0, ms: 0 };
     const isSoon = Date.now() - at < ms + LONGEST_LAPSE_MS;
     const next = isSoon ? Math.min(2 * ms, LONGEST_LAPSE_MS) : LAPSE_MS;
-    setNewest(this.#lapsed, wallet, { at: Date.now(), ms: next }, LAPSED_KEPT);
+    setNewest(this.#lapsed, wallet, { at: Date.now(), ms: next });
   }
 
   /** Notes which webhooks answer in another way than before. */

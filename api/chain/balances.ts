@@ -84,7 +84,6 @@ type Parts = {
 
 /** How long a balance seen on chain is shown without asking the chain again; others may deposit or withdraw meanwhile. */
 const FRESH_MS = 1_000;
-const MAX_ENTRIES = 10_000;
 /** Balances that are read a second for requests that a wallet without credits can make, of all wallets together. */
 const BOUNDED_READS_PER_SECOND = 50;
 /** Settlements on their way that are looked at, the newest ones; the credits of more are shown once they are mined. */
@@ -365,7 +364,7 @@ export class Balances {
   }
 
   #set(wallet: string, entry: Entry): void {
-    setNewest(this.#entries, wallet, entry, MAX_ENTRIES);
+    setNewest(this.#entries, wallet, entry);
   }
 }
 

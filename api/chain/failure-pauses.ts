@@ -10,8 +10,6 @@ const FREE_FAILURES = 2;
 const LONGEST_PAUSE_MS = 300_000;
 /** So long after its last failure a wallet starts anew. */
 const FORGOTTEN_MS = 1_800_000;
-/** Wallets that are remembered; the one that failed longest ago is forgotten first. */
-const MOST_WALLETS = 10_000;
 
 /** Times are milliseconds since the epoch. */
 type Failing = { failures: number; failedAt: number; nextAt: number };
@@ -24,7 +22,7 @@ export class FailurePauses {
     if (this.left(wallet, now) > 0) return;
     const key = wallet.toLowerCase();
     const failures = (this.#current(key, now)?.failures ?? 0) + 1;
-    setNewest(this.#failing, key, { failures, failedAt: now, nextAt: now + pauseMs(failures) }, MOST_WALLETS);
+    setNewest(this.#failing, key, { failures, failedAt: now, nextAt: now + pauseMs(failures) });
   }
 
   /** A request of the wallet was answered: its rest is over, and half of its failures are forgotten. */

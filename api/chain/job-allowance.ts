@@ -49,9 +49,6 @@ const MOST = 10_000;
 const FIRST_EXCUSES = 8;
 const MOST_EXCUSES = 32;
 
-/** Wallets whose allowance is remembered; that of the wallet without a job for the longest time is forgotten first. */
-const MOST_WALLETS = 10_000;
-
 /** What a wallet may have. `excuses`: failures that will not count against it if the worker is at fault. */
 type Allowed = { starting: number; running: number; excuses: number };
 type Jobs = {
@@ -200,7 +197,7 @@ export class JobAllowance {
 
   #change(wallet: string, change: (allowed: Allowed) => Partial<Allowed>): void {
     const allowed = this.#of(wallet);
-    setNewest(this.#allowed, wallet.toLowerCase(), { ...allowed, ...change(allowed) }, MOST_WALLETS);
+    setNewest(this.#allowed, wallet.toLowerCase(), { ...allowed, ...change(allowed) });
   }
 }
 
