@@ -7,8 +7,8 @@ import { discardBody } from "./request-body.ts";
 
 /** Bits of an IPv6 address that a client does not choose: it owns a whole /56. */
 export const IPV6_CLIENT_BITS = 56;
-/** A proxy on this machine, or its own programs. */
-const LOOPBACK = /^(127\.|::1$|::ffff:127\.)/;
+/** Addresses of this machine: a proxy on it, or its own programs. */
+export const LOOPBACK = /^(127\.|::1$|::ffff:127\.)/;
 
 /** Closes connections of an address that has `most` of them: one client must not take them all. This machine's own are not counted. */
 export function limitConnectionsEach(server: Server, most: number): void {

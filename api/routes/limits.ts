@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { RequestHandler } from "express";
 import { rateLimit } from "express-rate-limit";
-import { boundUnderWay } from "../../shared/connections.ts";
+import { boundUnderWay, LOOPBACK } from "../../shared/connections.ts";
 import { ApiError } from "../errors.ts";
 import { HEADERS } from "./openapi/headers.ts";
 import { addressOf } from "./request.ts";
@@ -66,7 +66,6 @@ export function createHttpServer(app: RequestListener, maxConnections: number, t
 
 // ---------------------------------------------------------------- operators only
 
-const LOOPBACK = /^(127\.|::1$|::ffff:127\.)/;
 /** Names of this machine. A web page whose own name was pointed here asks for that name. */
 const OWN_HOST = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/i;
 /** Added by a proxy: a request that has one comes from somewhere else, however near its last hop is. */
