@@ -9,7 +9,7 @@ import { checkCompensations, checkEarnings, checkSlash, disputedCredits } from "
 import { ownEvents } from "./check-lock.ts";
 import { type Checks, wrongFields } from "./checks.ts";
 import { isBefore } from "./events.ts";
-import { type DisputeStory, type Job, rulingOf, transitionsOf } from "./story.ts";
+import { type DisputeStory, isOpen, type Job, rulingOf, transitionsOf } from "./story.ts";
 import { disputeKey } from "./terms.ts";
 
 /** Longest time that a DisputeRequest can be signed ahead, seconds (`DisputeLogic`). */
@@ -259,9 +259,10 @@ async function checkEquivocation(checks: Checks, job: Job): Promise<void> {
     ({ event }) => event.logIndex === equivocated.logIndex && event.tx === equivocated.tx,
   )?.before;
   const charged = settled !== null && isBefore(settled, equivocated);
+  const wasHeld = !charged && before !== undefined && isOpen(before);
   const wrong = wrongFields("WorkerEquivocated", equivocated.args, {
     worker: story.worker,
-    status: charged ? before : ChainStatus.Refunded,
+    status: wasHeld ? ChainStatus.Refunded : before,
     disputeBefore: before === ChainStatus.Settled ? time + windows.equivocation : 0,
   });
   if (time >= timeOf(locked.block) + windows.equivocation) wrong.push(`it was shown at ${time}, too late`);
@@ -280,6 +281,6 @@ async function checkEquivocation(checks: Checks, job: Job): Promise<void> {
     }
     if (proofDigest(first) === proofDigest(second)) wrong.push("both Completions are the same");
   }
-  const good = charged ? "the charge stands until it is ruled on" : "the escrow returned";
+  const good = wasHeld ? "the escrow returned" : "the job stays as it was";
   checks.note("equivocation.terms", wrong, good);
 }

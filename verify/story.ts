@@ -85,7 +85,8 @@ const TRANSITIONS: Record<string, { from: readonly number[]; to: number | null }
   JobDisputed: { from: [Settled, Proven], to: Disputed },
   DisputeJoined: { from: [Disputed], to: Disputed },
   DisputeResolved: { from: [Disputed, Refunded], to: null },
-  WorkerEquivocated: { from: [Acknowledged, Proven, Settled, Disputed], to: null },
+  // Also of a job that is over: that costs the worker a slash and changes nothing else.
+  WorkerEquivocated: { from: [Acknowledged, Proven, Settled, Failed, Refunded, Disputed], to: null },
 };
 
 /** State before and after each event that has a place in the state machine. */
