@@ -157,6 +157,10 @@ export class Directory {
     return this.#sorted;
   }
 
+  worker(signer: string): RegisteredWorker | undefined {
+    return this.#sorted.find((worker) => worker.signer === signer);
+  }
+
   slash(): SlashTerms {
     return this.#slash;
   }

@@ -31,7 +31,7 @@ type PoolSettings = {
 };
 
 export type PoolParts = {
-  directory: Pick<Directory, "model" | "models" | "workers" | "workersOf">;
+  directory: Pick<Directory, "model" | "models" | "worker" | "workers" | "workersOf">;
   client: Pick<WorkerClient, "probe">;
   exposure: Pick<ExposureLimit, "charged" | "keep" | "largest" | "left" | "offered" | "over" | "room">;
   /** Sends the gateway's test prompt to the worker's model; resolves with its text. Rejects with WorkerFailure, or with a timeout. */
@@ -109,7 +109,7 @@ export class WorkerPool {
     this.#settings = settings;
     this.#tests = new ModelTests({
       ask: parts.testPrompt,
-      registered: (signer) => parts.directory.workers().find((worker) => worker.signer === signer),
+      registered: (signer) => parts.directory.worker(signer),
       tested: (worker, model, result) => this.#tested(worker, model, result),
       logger: parts.logger,
     });
@@ -430,7 +430,7 @@ export class WorkerPool {
 
   /** Asks a worker that was full for its places. */
   #askAgain(signer: string): void {
-    const worker = this.#parts.directory.workers().find((one) => one.signer === signer);
+    const worker = this.#parts.directory.worker(signer);
     if (!this.#isStopped && worker !== undefined && !this.#of(signer).probing) void this.#probe(worker);
   }
 

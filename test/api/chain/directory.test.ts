@@ -113,10 +113,10 @@ it("workers without a stake are not read again until they have it", async () => 
   await call("addStake", [stranger.address, 1n]);
   await call("setEndpoint", [staked.address, "https://moved.example"]);
   await eventually(
-    async () => opened.workers().find(({ signer }) => signer === staked.address)?.endpoint,
+    async () => opened.worker(staked.address)?.endpoint,
     (endpoint) => endpoint === "https://moved.example",
   );
-  const { id } = opened.workers().find(({ signer }) => signer === staked.address) as { id: number };
+  const { id } = opened.worker(staked.address) as { id: number };
   expect(asked).toContain(id);
   expect(asked).not.toContain(id + 1);
   expect(signers(opened)).not.toContain(stranger.address);

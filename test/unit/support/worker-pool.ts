@@ -8,6 +8,7 @@ import { MODEL } from "../../support/fake-gateway.ts";
 /** A directory of `MODEL` alone, which all these workers host. */
 export const directoryOf = (workers: () => RegisteredWorker[]): PoolParts["directory"] & Pick<Directory, "models"> => ({
   workers,
+  worker: (signer) => workers().find((worker) => worker.signer === signer),
   workersOf: workers,
   model: (id) => (id === MODEL.id ? MODEL : undefined),
   models: () => [MODEL],
