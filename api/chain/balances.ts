@@ -252,12 +252,17 @@ export class Balances {
       const seen = { seenAt: performance.now(), askedAt: Number.NEGATIVE_INFINITY };
       this.#set(wallet, { free, escrowed, position, returns: new Map(), terms, ...seen });
     }
-    for (const wallet of this.allowance.observe(batch)) this.#doubt(wallet, endOfBlock(batch.blockNumber));
   }
 
-  /** The wallet made a lock revert: what was known of its account is not true any more, unless it was seen after that block. */
-  #doubt(wallet: string, position: number): void {
+  /**
+   * A lock of the wallet reverted in this block with this error of the contract. If the wallet brought that about, it counts against its jobs, and what
+   * was known of its account is not true any more, unless it was seen after that block.
+   */
+  lockReverted(address: string, name: string, blockNumber: number): void {
+    if (!this.allowance.lockReverted(address, name)) return;
+    const wallet = address.toLowerCase();
     const known = this.#entries.get(wallet);
+    const position = endOfBlock(blockNumber);
     if (known === undefined || known.position > position) return;
     const unseen = { seenAt: Number.NEGATIVE_INFINITY, askedAt: Number.NEGATIVE_INFINITY };
     this.#set(wallet, { ...known, position, terms: null, ...unseen });

@@ -7,12 +7,11 @@ import { newJobId, toApiJobId } from "../../protocol/job-id.ts";
 import { setNewest } from "../../shared/newest.ts";
 import type { Reader } from "../db/pool.ts";
 import { FailurePauses } from "./failure-pauses.ts";
-import type { MinedBatch } from "./operations.ts";
 
 /**
  * The contract's errors that a wallet can cause between our look at its account and the block of its lock. It can withdraw, freeze itself,
- * or change its operator, its limit or its key. All of its locks on their way then revert at the gateway's cost. Each of these errors names
- * the wallet first.
+ * or change its operator, its limit or its key. It can send an authorization of its own to two gateways, and one whose times a chain that is behind
+ * the clock refuses. All of its locks on their way then revert at the gateway's cost.
  */
 const BY_THE_WALLET = new Set([
   "Ledger_InsufficientCredits",
@@ -21,6 +20,9 @@ const BY_THE_WALLET = new Set([
   "Job_OperatorNotChosen",
   "Job_AuthorizationRequired",
   "Job_NotAuthorized",
+  "Job_AuthorizationTooLong",
+  "Job_InvalidId",
+  "Job_AlreadyExists",
 ]);
 
 /**
@@ -179,15 +181,12 @@ export class JobAllowance {
     }
   }
 
-  /** Takes note of the locks that reverted in a mined batch. Returns the wallets whose doing that was. */
-  observe({ failures }: Pick<MinedBatch, "failures">): Set<string> {
-    const byTheWallet = [...failures.values()].filter(({ name }) => BY_THE_WALLET.has(name));
-    const wallets = new Set(byTheWallet.map(({ args }) => String(args[0]).toLowerCase()));
-    for (const wallet of wallets) {
-      this.#change(wallet, () => ({ starting: 1 }));
-      this.#pauses.failed(wallet);
-    }
-    return wallets;
+  /** A lock of the wallet reverted with this error of the contract. Returns whether that was the wallet's doing: it has one job at a time then. */
+  lockReverted(wallet: string, name: string): boolean {
+    if (!BY_THE_WALLET.has(name)) return false;
+    this.#change(wallet, () => ({ starting: 1 }));
+    this.#pauses.failed(wallet);
+    return true;
   }
 
   #of(wallet: string): Allowed {

@@ -44,7 +44,7 @@ export type AuthorizationParts = SigningDomain & {
 
 /**
  * Longest time that an authorization may be signed ahead, seconds. The contract allows 600 from the block's time, which can be behind this machine's
- * clock: such locks would revert at our cost.
+ * clock: such locks would revert at our cost. On a chain that is further behind, they do, and count against their wallet.
  */
 const LONGEST_SPAN = 540;
 /** It must outlive the wait for a place (`QUEUE_SECONDS`) and the time in which the lock may then be mined (`LOCK_SECONDS`). */

@@ -6,11 +6,11 @@
 import type { Logger } from "pino";
 import type { Address, Hex } from "viem";
 import { needsOf } from "../../protocol/dispatch.ts";
-import type { DecodedRevert } from "../../protocol/events.ts";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
 import type { PreconfirmationLimit } from "../../shared/preconfirmation-limit.ts";
 import { sleep } from "../../shared/sleep.ts";
+import type { Balances } from "../chain/balances.ts";
 import type { Model } from "../chain/directory.ts";
 import {
   accountIn,
@@ -84,6 +84,7 @@ export type LockParts = {
   /** Whom the gateway locks for. */
   operator: Pick<Operator, "id" | "mayNotLock" | "refresh">;
   head: Pick<Head, "time">;
+  balances: Pick<Balances, "lockReverted">;
   times: Pick<JobTimes, "lock">;
   pipeline: Pick<Pipeline, "submit">;
   /** Jobs that run on a promise of their lock. */
@@ -170,7 +171,7 @@ async function minedLock(parts: LockParts, input: JobInput, mined: Promise<Outco
     throw new ApiError("service_unavailable", message, { details });
   }
   if (outcome.status === "reverted") {
-    await noteRefusedLock(parts, input, outcome.revert);
+    await noteRefusedLock(parts, input, outcome);
     if (outcome.revert.name === "Job_MayNotLock") {
       await operator
         .refresh()
@@ -197,11 +198,16 @@ function lockOf(outcome: Extract<Outcome, { status: "mined" }> | Promised): Lock
  * row stays unfinished, and recovery compares the two. An id that the client chose may be a job that runs elsewhere: it
  * is left alone.
  */
-async function noteRefusedLock({ store, rows }: LockParts, input: JobInput, { name }: DecodedRevert): Promise<void> {
-  const { jobId } = input;
-  if (name === "Job_AlreadyExists" && input.authorization === null) {
-    await store.refused({ jobId, reason: "cancelled", why: name });
-  } else await rows.neverLocked(jobId, name);
+async function noteRefusedLock(
+  { store, rows, balances }: LockParts,
+  { jobId, wallet, authorization }: JobInput,
+  { blockNumber, revert: { name } }: Extract<Outcome, { status: "reverted" }>,
+): Promise<void> {
+  if (name === "Job_AlreadyExists" && authorization === null) {
+    return store.refused({ jobId, reason: "cancelled", why: name });
+  }
+  balances.lockReverted(wallet, name, blockNumber);
+  await rows.neverLocked(jobId, name);
 }
 
 /** The client has its 503 already: a lock that still comes through must not keep its credits. */
@@ -210,7 +216,7 @@ function undoLateLock(parts: LockParts, input: JobInput, mined: Promise<Outcome>
   const refusal = { reason: "cancelled", why: "the lock was mined too late" } as const;
   mined
     .then(async (outcome) => {
-      if (outcome.status === "reverted") return noteRefusedLock(parts, input, outcome.revert);
+      if (outcome.status === "reverted") return noteRefusedLock(parts, input, outcome);
       log.warn("a lock was mined after its request had been refused: it is failed");
       await parts.ending.endUncharged(lockedJob(input, lockOf(outcome), false), refusal);
     })

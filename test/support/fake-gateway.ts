@@ -164,6 +164,7 @@ export function fakeGateway({
       restMs: () => 0,
       authorizationKey: async () => ESCROW,
       expectReturn: () => {},
+      lockReverted: () => {},
       ...replaced.balances,
     },
     queue: {

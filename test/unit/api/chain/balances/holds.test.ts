@@ -52,11 +52,7 @@ const fail = (isWorkersFault = false): void => balances.allowance.failed(wallet,
 const locked = (block = 17, more: { dailyLimit?: number; spentToday?: number } = {}) =>
   balances.observe(batch(block, 1, "JobLocked", jobId, { free: 600, escrowed: 130, ...more }));
 /** A lock of the wallet reverts in this block. */
-function refused(name: string, block = 17): void {
-  const revert = { name, args: [wallet, 0n, 1n] };
-  const empty = batch(block, 2, "JobLocked", jobId, { free: 600, escrowed: 130 });
-  balances.observe({ ...empty, eventsByJob: new Map(), failures: new Map([[0, revert]]) });
-}
+const refused = (name: string, block = 17): void => balances.lockReverted(wallet, name, block);
 /** The chain has a further block with the wallet's account, and the gateway has read it. */
 async function readNext(more: { flags?: number; dailyLimit?: number; spentToday?: number; spentDay?: number } = {}) {
   node.mine({ free: 700, escrowed: 30, sent: 4, ...more });
@@ -201,7 +197,7 @@ describe("jobs of one wallet at a time", () => {
     expect(run()).toBe(3);
   });
 
-  it.each(["Ledger_InsufficientCredits", "Limits_Frozen", "Job_NotAuthorized", "Job_OperatorNotChosen"])(
+  it.each(["Ledger_InsufficientCredits", "Limits_Frozen", "Job_NotAuthorized", "Job_AuthorizationTooLong"])(
     "start one by one once the wallet made locks fail at the gateway's cost: %s",
     async (name) => {
       refused(name);
