@@ -10,7 +10,12 @@ import { serve } from "../../support/serve.ts";
 /** A list that answers when the test says so. */
 async function openList() {
   const running: { wallet: string; answer: (body?: Buffer) => void }[] = [];
-  const client: express.RequestHandler = (request, _response, next) => {
+  const clients = { come: 0, left: 0 };
+  const client: express.RequestHandler = (request, response, next) => {
+    clients.come += 1;
+    response.once("close", () => {
+      clients.left += 1;
+    });
     request.client = { wallet: request.get("wallet") } as never;
     next();
   };
@@ -25,7 +30,7 @@ async function openList() {
     .use(errorHandler("https://docs.example.com", pino({ level: "silent" })));
   const url = await serve(app);
   const get = (wallet: string, signal?: AbortSignal) => fetch(url, { headers: { wallet }, ...(signal && { signal }) });
-  return { running, get, url };
+  return { running, get, url, clients };
 }
 
 it("two of a wallet run at once, the others in the order in which they came", async () => {
@@ -70,6 +75,28 @@ it("beyond fifty that wait, others are sent away", async () => {
   const statuses = await Promise.all(asked);
   clearInterval(answering);
   expect(statuses.filter((status) => status === 200)).toHaveLength(52);
+});
+
+it("those whose client has left make room at once", async () => {
+  const { running, get, clients } = await openList();
+  const leaving = new AbortController();
+  const asked = [get("0xa"), get("0xa")];
+  await expect.poll(() => running.length).toBe(2);
+  const left = get("0xa", leaving.signal).catch(() => "left");
+  await expect.poll(() => clients.come).toBe(3);
+  for (let n = 0; n < 49; n++) asked.push(get("0xa"));
+  await expect.poll(() => clients.come).toBe(52);
+  leaving.abort();
+  expect(await left).toBe("left");
+  await expect.poll(() => clients.left).toBe(1);
+  asked.push(get("0xa"));
+  await expect.poll(() => clients.come).toBe(53);
+  const answering = setInterval(() => {
+    for (const { answer } of running.splice(0)) answer();
+  }, 1);
+  const statuses = await Promise.all(asked.map(async (one) => (await one).status));
+  clearInterval(answering);
+  expect(statuses).toEqual(Array(52).fill(200));
 });
 
 it("eight of all wallets run at once, and wallets take turns", async () => {
