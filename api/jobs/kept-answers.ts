@@ -18,9 +18,6 @@ type StoredAnswer = {
   signed: { completion: Completion; signature: Hex };
 };
 
-/** The connection of a client that reads an answer. `destroyed`: it has left. */
-type Connection = { readonly destroyed: boolean };
-
 /**
  * Characters a second that are read of one wallet's answers, and of all wallets' long ones together. A usual answer takes a millisecond of this, one
  * of eight megabytes two seconds.
@@ -56,18 +53,22 @@ export class KeptAnswers {
   }
 
   /**
-   * The kept answer of a job; null if it has none, or its time is over, or its reader has left before its turn. Rejects with `rate_limited` where
-   * too many reads of the wallet wait.
+   * The kept answer of a job; null if it has none, or its time is over, or `signal` aborts before its turn. Rejects with `rate_limited` where too many
+   * reads of the wallet wait.
    */
-  async read(job: StoredJob, reader: Connection): Promise<StoredAnswer | null> {
+  async read(job: StoredJob, signal: AbortSignal): Promise<StoredAnswer | null> {
     const restMs = (_: number, answer: StoredAnswer | null = null) => ((answer?.text.length ?? 0) / this.#rate) * 1_000;
-    const read = () => this.#readNow(job, reader);
-    const readLong = () => this.#longReads.run(job.wallet, read, { restMs });
-    return await this.#reads.run(job.wallet, isLong(job) ? readLong : read, { restMs });
+    const read = () => this.#readNow(job);
+    const readLong = () => this.#longReads.run(job.wallet, read, { restMs, signal });
+    try {
+      return await this.#reads.run(job.wallet, isLong(job) ? readLong : read, { restMs, signal });
+    } catch (error) {
+      if (signal.aborted) return null;
+      throw error;
+    }
   }
 
-  async #readNow(job: StoredJob, reader: Connection): Promise<StoredAnswer | null> {
-    if (reader.destroyed) return null;
+  async #readNow(job: StoredJob): Promise<StoredAnswer | null> {
     const signed = job.completion;
     const encrypted = signed === null ? null : await this.#store.output(job.jobId);
     if (signed === null || encrypted === null || job.worker === null || job.countedTokens === null) return null;

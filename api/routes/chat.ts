@@ -31,7 +31,7 @@ import { defineStreamingRoute } from "./define-route.ts";
 import { type Bodies, limitByCredits, readChat, takeBody } from "./json-body.ts";
 import { JOB, some } from "./openapi/headers.ts";
 import { errorResponses } from "./openapi/responses.ts";
-import { clientOf, setServiceHeaders } from "./request.ts";
+import { clientOf, setServiceHeaders, untilClosed } from "./request.ts";
 
 /** A reply waits this long for the hash of its settlement's transaction, never for its mining. */
 const SETTLEMENT_HASH_MS = 1_000;
@@ -237,7 +237,7 @@ async function replayAnswer(
 ): Promise<void> {
   const [job = stored] = await withSettlements(reader, [stored]);
   const jobId = toApiJobId(job.jobId);
-  const answer = await kept.read(job, response);
+  const answer = await kept.read(job, untilClosed(response));
   if (answer === null) {
     throw new ApiError(
       "conflict",

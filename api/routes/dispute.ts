@@ -10,7 +10,7 @@ import { contentHash, jobId, txHash } from "../schemas/primitives.ts";
 import { defineRoute } from "./define-route.ts";
 import { jobParams } from "./jobs.ts";
 import { JOB } from "./openapi/headers.ts";
-import { setJobHeaders } from "./request.ts";
+import { setJobHeaders, untilClosed } from "./request.ts";
 
 /** Body of `POST /v1/jobs/{job_id}/dispute`. */
 const disputeBodySchema = z
@@ -93,7 +93,7 @@ export const disputeJobRoute = defineRoute({
       const result = await desk.request({ jobId: id, wallet, stored, row }, receivedHash, request.arrivedAt);
       const isOpened = result.kind === "opened" && stored !== null;
       // The dispute is open, with a note or without.
-      const answer = isOpened ? await kept.read(stored, response).catch(() => null) : null;
+      const answer = isOpened ? await kept.read(stored, untilClosed(response)).catch(() => null) : null;
       const note = noteOf(receivedHash, answer?.text ?? null);
       const after = (await jobReader.get(job.id, wallet)).job;
       setJobHeaders(response, after);

@@ -12,7 +12,7 @@ import { statementOf } from "./completion.ts";
 import { defineRoute, pathParameter } from "./define-route.ts";
 import { JOB } from "./openapi/headers.ts";
 import { inTurns } from "./read-turns.ts";
-import { setJobHeaders } from "./request.ts";
+import { setJobHeaders, untilClosed } from "./request.ts";
 
 // Text never holds a NUL: PostgreSQL has no such character.
 const text = z
@@ -133,7 +133,7 @@ export const getJobOutputRoute = defineRoute({
       if (job.status === "pending" || job.status === "processing") throw notYet;
       // Nobody paid for it: its gateway was killed, and its client was told that it has none.
       const isUncharged = (job.status === "failed" || job.status === "refunded") && job.on_chain.settlement_tx === null;
-      const answer = stored && !isUncharged && (await kept.read(stored, response));
+      const answer = stored && !isUncharged && (await kept.read(stored, untilClosed(response)));
       if (!answer) {
         throw new ApiError(
           "output_not_found",

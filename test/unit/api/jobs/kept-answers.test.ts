@@ -8,7 +8,8 @@ import { storedJob } from "../../../support/fake-gateway.ts";
 
 const RATE = 1_000;
 const [A, B] = [`0x${"a".repeat(40)}`, `0x${"b".repeat(40)}`] as const;
-const READER = { destroyed: false };
+/** A reader that stays. */
+const STAYS = new AbortController().signal;
 
 /** Length of the answers; how often the store was asked. */
 let length: number;
@@ -38,7 +39,7 @@ const jobOf = (wallet: Address, textBytes = 500): StoredJob => {
 it("one wallet's are read in turn, by their length; another wallet's at once", async () => {
   const read: string[] = [];
   for (const [name, wallet] of Object.entries({ a1: A, a2: A, a3: A, b1: B })) {
-    void kept.read(jobOf(wallet), READER).then((answer) => read.push(`${name} ${answer?.text.length}`));
+    void kept.read(jobOf(wallet), STAYS).then((answer) => read.push(`${name} ${answer?.text.length}`));
   }
   await vi.advanceTimersByTimeAsync(0);
   expect(read).toEqual(["a1 500", "b1 500"]);
@@ -54,11 +55,11 @@ it("long ones of all wallets are read in turns; short ones do not wait for them"
   const read: string[] = [];
   const long = { a1: A, a2: A, b1: B };
   for (const [name, wallet] of Object.entries(long)) {
-    void kept.read(jobOf(wallet, 16 * 1024 + 1), READER).then(() => read.push(name));
+    void kept.read(jobOf(wallet, 16 * 1024 + 1), STAYS).then(() => read.push(name));
   }
   await vi.advanceTimersByTimeAsync(0);
   expect(read).toEqual(["a1"]);
-  expect(await kept.read(jobOf(`0x${"c".repeat(40)}`, 16 * 1024), READER)).not.toBeNull();
+  expect(await kept.read(jobOf(`0x${"c".repeat(40)}`, 16 * 1024), STAYS)).not.toBeNull();
   await vi.advanceTimersByTimeAsync(499);
   expect(read).toEqual(["a1"]);
   await vi.advanceTimersByTimeAsync(1);
@@ -69,33 +70,42 @@ it("long ones of all wallets are read in turns; short ones do not wait for them"
 
 it("short ones do not wait", async () => {
   length = 0;
-  await Promise.all(Array.from({ length: 50 }, () => kept.read(jobOf(A), READER)));
+  await Promise.all(Array.from({ length: 50 }, () => kept.read(jobOf(A), STAYS)));
   expect(asked).toBe(50);
 });
 
 it("for a reader that left before its turn nothing is read", async () => {
-  const leaving = { destroyed: false };
-  const [first, second] = [kept.read(jobOf(A), READER), kept.read(jobOf(A), leaving)];
+  const leaving = new AbortController();
+  const [first, second] = [kept.read(jobOf(A), STAYS), kept.read(jobOf(A), leaving.signal)];
   await first;
-  leaving.destroyed = true;
+  leaving.abort();
   await vi.advanceTimersByTimeAsync(500);
   expect([await second, asked]).toEqual([null, 1]);
 });
 
+it("readers that leave make room at once", async () => {
+  const leaving = new AbortController();
+  const left = Array.from({ length: 100 }, () => kept.read(jobOf(A, 100_000), leaving.signal));
+  leaving.abort();
+  const next = kept.read(jobOf(A, 100_000), STAYS);
+  await vi.advanceTimersByTimeAsync(0);
+  expect([(await next)?.text.length, new Set(await Promise.all(left)), asked]).toEqual([500, new Set([null]), 1]);
+});
+
 it("beyond a hundred that wait, a read is refused, and others go on", async () => {
-  for (let n = 0; n < 100; n++) void kept.read(jobOf(A), READER);
-  await expect(kept.read(jobOf(A), READER)).rejects.toMatchObject({
+  for (let n = 0; n < 100; n++) void kept.read(jobOf(A), STAYS);
+  await expect(kept.read(jobOf(A), STAYS)).rejects.toMatchObject({
     code: "rate_limited",
     details: { retry_after: 1 },
   });
-  expect(await kept.read(jobOf(B), READER)).toMatchObject({ text: "x".repeat(500) });
+  expect(await kept.read(jobOf(B), STAYS)).toMatchObject({ text: "x".repeat(500) });
   await vi.advanceTimersByTimeAsync(100 * 500);
-  expect(await kept.read(jobOf(A), READER)).not.toBeNull();
+  expect(await kept.read(jobOf(A), STAYS)).not.toBeNull();
 });
 
 it("goes on after one that could not be read", async () => {
   const broken = new KeptAnswers({ output: () => Promise.reject(new Error("away")) }, { decrypt: () => "" });
   for (const textBytes of [500, 500, 100_000, 100_000]) {
-    await expect(broken.read(jobOf(A, textBytes), READER)).rejects.toThrow("away");
+    await expect(broken.read(jobOf(A, textBytes), STAYS)).rejects.toThrow("away");
   }
 });

@@ -23,7 +23,12 @@ async function ask(state: StoredJob["state"], handOut = true, hasAnswer = true):
   const store = { output: async () => Buffer.from("sealed"), handOut: async () => handOut };
   const kept = new KeptAnswers(store, { decrypt: () => TEXT });
   const sent: unknown[] = [];
-  const response = { setHeader: () => {}, json: (body: unknown) => void sent.push(body), status: () => response };
+  const response = {
+    once: () => {},
+    setHeader: () => {},
+    json: (body: unknown) => void sent.push(body),
+    status: () => response,
+  };
   const request = { params: { job_id: job.id }, client: { wallet: worker.signer } };
   const [handle] = getJobOutputRoute.handlers({ jobReader, store, kept });
   await handle?.(request as never, response as never, () => {});
