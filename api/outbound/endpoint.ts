@@ -88,6 +88,8 @@ type GuardedAgentOptions = EndpointPolicy & {
   connections?: number;
   /** How names are resolved; tests put their own here. */
   resolve?: Resolve;
+  /** In whose turns TLS reads what the servers send; a quarter of the event loop by default. */
+  turns?: Turns;
 } & Pick<Agent.Options, "keepAliveTimeout" | "headersTimeout" | "bodyTimeout" | "pipelining">;
 
 /**
@@ -99,11 +101,10 @@ type GuardedAgentOptions = EndpointPolicy & {
  */
 export function guardedAgent(options: GuardedAgentOptions): Agent {
   const { allowLocal, allowNetworks = [], ...others } = options;
-  const { connectTimeoutMs = 5_000, connections = 8, resolve = dnsResolver(), ...rest } = others;
+  const { connectTimeoutMs = 5_000, connections = 8, resolve = dnsResolver(), turns = new Turns(3), ...rest } = others;
   const policy = { allowLocal, allowNetworks };
   const lookup = guardedLookup(policy, resolve);
   const connect = buildConnector({ ...TLS, allowH2: false, timeout: connectTimeoutMs, lookup });
-  const turns = new Turns(3);
   /** undici's own options for the sockets that it makes. */
   const socketOptions = { lookup, noDelay: true, keepAlive: true, keepAliveInitialDelay: 60_000 };
   return new Agent({

@@ -24,6 +24,7 @@ import { BodyTooLarge, readBounded } from "../../shared/bounded-body.ts";
 import { KeptConnections } from "../../shared/kept-connections.ts";
 import { oneLine } from "../../shared/one-line.ts";
 import { traceHeaders } from "../../shared/tracing.ts";
+import { Turns } from "../../shared/turns.ts";
 import type { EndpointPolicy } from "../outbound/address.ts";
 import { discard, EndpointRefused, guardedAgent, parseEndpoint } from "../outbound/endpoint.ts";
 
@@ -76,7 +77,9 @@ export class WorkerClient {
   constructor(policy: EndpointPolicy) {
     this.#policy = policy;
     const times = { connectTimeoutMs: 3_000, headersTimeout: SILENCE_MS, bodyTimeout: SILENCE_MS };
-    const options = { ...policy, ...times, connections: 256, keepAliveTimeout: 30_000 };
+    // A worker chooses on which of the two it sends: by dropping a kept connection.
+    const turns = new Turns(3);
+    const options = { ...policy, ...times, turns, connections: 256, keepAliveTimeout: 30_000 };
     this.#connections = new KeptConnections(({ pipelining }) => guardedAgent({ ...options, pipelining }));
   }
 

@@ -3,8 +3,9 @@ import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { createServer as createTlsServer, getCACertificates, setDefaultCACertificates, type TLSSocket } from "node:tls";
 import { request } from "undici";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { guardedAgent, guardedClient } from "../../../api/outbound/endpoint.ts";
+import { WorkerClient } from "../../../api/workers/worker-client.ts";
 import { Turns } from "../../../shared/turns.ts";
 import { attempt } from "../../../webhooks/attempt.ts";
 import { makeCertificate } from "../../support/certificate.ts";
@@ -197,4 +198,26 @@ it("tells a worker that is not there from one that nobody signed", async () => {
   const agent = guardedAgent({ allowLocal: true });
   onTestFinished(() => agent.destroy());
   await expect(request("https://127.0.0.1:1/", { dispatcher: agent })).rejects.toMatchObject({ code: "ECONNREFUSED" });
+});
+
+it("hands to TLS what a worker sends in the same turns, also after the worker dropped a kept connection", async () => {
+  const run = vi.spyOn(Turns.prototype, "run");
+  let answers = 0;
+  const server = createServer(trusted(), (_request, response) => {
+    answers += 1;
+    if (answers === 1) response.destroy();
+    else response.end("{}");
+  });
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  const client = new WorkerClient({ allowLocal: true });
+  onTestFinished(async () => {
+    run.mockRestore();
+    await client.close();
+    server.closeAllConnections();
+    server.close();
+  });
+  // The answer is no worker's.
+  await client.probe(`https://127.0.0.1:${(server.address() as AddressInfo).port}`, 5_000).catch(() => {});
+  expect(answers).toBe(2);
+  expect(new Set(run.mock.contexts).size).toBe(1);
 });
