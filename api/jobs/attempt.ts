@@ -97,11 +97,25 @@ export async function runAttempt(parts: AttemptParts, input: AttemptInput): Prom
     const offer = { assignment, signature, dispatched };
     const attributes = { "job.id": toApiJobId(jobId), "job.attempt": attempt, "worker.address": worker.signer };
     const result = await inSpan("dispatch", { kind: SpanKind.CLIENT, attributes }, () => follow(parts, input, offer));
+    if (result.ok && !(await isOnChain(result.acknowledged, input.signal))) {
+      const failure = new WorkerFailure("settlement_refused", "the chain refused its acknowledgement", true);
+      return { ok: false, failure, wasTaken: true, acknowledgeBy };
+    }
     if (!result.ok && !result.failure.offered) end = "refused";
     return result;
   } finally {
     dispatched.end(end);
   }
+}
+
+/** Waits for a later attempt's acknowledgement. False if the chain refused it, or if the signal aborts before. */
+async function isOnChain(acknowledged: Promise<Outcome> | null, signal: AbortSignal): Promise<boolean> {
+  if (acknowledged === null) return true;
+  const over = new Promise<null>((resolve) => {
+    if (signal.aborted) resolve(null);
+    signal.addEventListener("abort", () => resolve(null), { once: true });
+  });
+  return (await Promise.race([acknowledged, over]))?.status === "mined";
 }
 
 type SignedOffer = { assignment: Assignment; signature: Hex; dispatched: Dispatched };
@@ -160,13 +174,13 @@ async function follow(
         begun,
         delta: (content) => {
           begun();
-          if (answer.pieces === 0) input.onFirstToken();
+          if (answer.pieces === 0) relay.onceItsOwn(input.onFirstToken);
           else if (answer.bytes === 0) textSince = performance.now(); // after its reasoning
           answer.append(content);
         },
         reasoning: (content) => {
           begun();
-          if (answer.pieces === 0) input.onFirstToken();
+          if (answer.pieces === 0) relay.onceItsOwn(input.onFirstToken);
           answer.reason(content);
         },
       },
@@ -316,6 +330,20 @@ class AcknowledgementRelay {
     this.#lockMined.then(
       () => this.#schedule(RELAY_DELAY_MS),
       () => {}, // The job is over.
+    );
+  }
+
+  /**
+   * Calls back once no other worker can take the job on chain: for a first attempt at once, for a later one when its acknowledgement is mined. Until
+   * then the client is shown nothing: an earlier worker that refused the job still has its offer, and could leave the client with an unpaid answer.
+   */
+  onceItsOwn(act: () => void): void {
+    if (this.#assignment.attempt === 1) return act();
+    this.#mined?.then(
+      ({ status }) => {
+        if (status === "mined") act();
+      },
+      () => {}, // The process stops.
     );
   }
 

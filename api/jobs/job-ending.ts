@@ -52,6 +52,8 @@ export type EndingParts = {
   outputRetentionHours: number;
   /** The Completion that a job's worker proved, as the chain tells it; null while the index does not have it. */
   proven: (jobId: Hex) => Promise<Completion | null>;
+  /** Signing key of the worker that has the job by the chain; null if none does. Rejects where the node does not answer. */
+  workerOf: (jobId: Hex) => Promise<Address | null>;
   /** Disputes the charge of an answer that its worker proved and withholds; resolves with what came of it, for the log. */
   dispute: (jobId: Hex, wallet: Address) => Promise<string>;
   logger: Logger;
@@ -153,13 +155,9 @@ export class JobEnding {
 
   /**
    * Refuses a job, waits for its end on chain for at most ten seconds, and returns the error for its client: `error`, or what the chain made of the
-   * job instead. `worker`: the only one that was offered it, if it was one.
+   * job instead.
    */
-  async refuse(
-    job: EndingJob,
-    refusal: Refusal,
-    { error, worker }: { error: (refundTx: Hex | null) => ApiError; worker: Address | undefined },
-  ): Promise<ApiError> {
+  async refuse(job: EndingJob, refusal: Refusal, error: (refundTx: Hex | null) => ApiError): Promise<ApiError> {
     const ended = this.endUncharged(job, refusal).catch((failure) => {
       this.#log(job.jobId).warn({ err: failure }, "a refused job could not be ended yet; the next sweep does it");
       return NOTHING;
@@ -169,12 +167,25 @@ export class JobEnding {
     if (outcome?.status === "mined") return error(outcome.hash);
     const status = outcome?.revert.name === "Job_WrongState" ? outcome.revert.args[1] : undefined;
     if (status === ChainStatus.Proven || status === ChainStatus.Disputed) {
-      // If several workers had the job, only the chain knows which one proved its answer: the next sweep asks the chain.
       const heldUntil = this.#parts.head.time + this.#parts.times.finalization;
-      if (worker !== undefined) this.#parts.workers.withholds(worker, job.jobId, heldUntil * 1000);
+      await this.#blameProver(job.jobId, heldUntil);
       return withheldError(job, heldUntil);
     }
     return isOver(status) ? takenOver(job.jobId) : error(null);
+  }
+
+  /**
+   * The worker that proved the job gets no other one for now. It need not be the last that was offered it: a worker can refuse an offer, and take it on
+   * chain once another worker is at work.
+   */
+  async #blameProver(jobId: Hex, heldUntil: number): Promise<void> {
+    const { workerOf, workers } = this.#parts;
+    try {
+      const worker = await workerOf(jobId);
+      if (worker !== null) workers.withholds(worker, jobId, heldUntil * 1000);
+    } catch (error) {
+      this.#log(jobId).warn({ err: error }, "which worker proved a job could not be read: the next sweep asks again");
+    }
   }
 
   // ---------------------------------------------------------------- steps

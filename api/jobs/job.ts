@@ -99,8 +99,6 @@ export class RunningJob {
   #sentReasoning = 0;
   #leaving: NodeJS.Timeout | undefined;
   #worker: Address | undefined;
-  /** The worker that was offered the job, as long as it is the only one. */
-  #onlyWorker: Address | undefined;
   /** Its lock, once that is mined. */
   #held: Lock | undefined;
   /** Its place at a worker, reserved or in use. */
@@ -268,7 +266,6 @@ export class RunningJob {
         throw await this.#refuse(refusal, () => noWorkers(model));
       }
       const { worker } = place;
-      this.#onlyWorker = attempt === 1 ? worker.signer : undefined;
       this.#worker = worker.signer;
       if (isNew && (attempt > 1 || claimedUntil !== null)) await this.#noteAttempt(lock, worker.signer, attempt);
       const wasMined = this.#held !== undefined;
@@ -326,6 +323,8 @@ export class RunningJob {
       // A worker that went silent may still hold a valid offer: the next attempt starts when that has run out, unless the worker proves an answer.
       for (;;) {
         if (await this.#isClosedToWorkers()) {
+          // Its worker may be the wallet's own.
+          this.#countAgainstWallet({ ...last, isMisconduct: true });
           const refusal = { reason: "worker_failed", why: "the job is over on chain" } as const;
           throw await this.#refuse(refusal, workerBrokeOff);
         }
@@ -488,7 +487,7 @@ export class RunningJob {
   /** Ends the job without a charge; resolves with the error for its client. Without a mined lock there is nothing to end, and the lock's error rejects. */
   async #refuse(refusal: Refusal, error: (refundTx: Hex | null) => ApiError): Promise<ApiError> {
     const lock = await this.mined;
-    return this.#parts.ending.refuse(this.#endingJob(lock), refusal, { error, worker: this.#onlyWorker });
+    return this.#parts.ending.refuse(this.#endingJob(lock), refusal, error);
   }
 
   /** Counts the failure of a locked job in the model's record, unless the request was at fault. */

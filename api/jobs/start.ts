@@ -1,6 +1,6 @@
 /** Builds what a gateway needs to run jobs and to end them. */
 import type { Hex } from "viem";
-import { inferenceEscrowAbi } from "../../protocol/generated/abi.ts";
+import { inferenceEscrowAbi, workerRegistryAbi } from "../../protocol/generated/abi.ts";
 import { ChainStatus } from "../../protocol/job-status.ts";
 import type { Cipher } from "../../shared/cipher.ts";
 import { preconfirmationLimit } from "../../shared/preconfirmation-limit.ts";
@@ -80,6 +80,8 @@ export function createJobs(
   const queue = new PlaceQueue(queueParts, { seconds: config.QUEUE_SECONDS });
   const tokens = new TokenCounter();
   const abandoned = new AbandonedRequests(pool);
+  const jobs = { address: escrow, abi: inferenceEscrowAbi } as const;
+  const registry = { address: contracts.WorkerRegistry, abi: workerRegistryAbi } as const;
   const ending = new JobEnding({
     pipeline,
     store,
@@ -91,6 +93,11 @@ export function createJobs(
     cipher,
     outputRetentionHours,
     dispute,
+    workerOf: async (jobId) => {
+      const { worker } = await rpc.client.readContract({ ...jobs, functionName: "jobOf", args: [jobId] });
+      if (worker === 0) return null;
+      return await rpc.client.readContract({ ...registry, functionName: "signerOf", args: [worker] });
+    },
     proven: async (jobId) => {
       const proofTx = (await reader.indexed(jobId))?.proofTx ?? null;
       return proofTx === null ? null : ((await provenIn(rpc, jobId, proofTx))?.completion ?? null);
@@ -105,8 +112,7 @@ export function createJobs(
     times,
     head,
     isClosedToWorkers: async (jobId: Hex) => {
-      const call = { address: escrow, abi: inferenceEscrowAbi, functionName: "jobOf", args: [jobId] } as const;
-      const { status } = await rpc.client.readContract(call);
+      const { status } = await rpc.client.readContract({ ...jobs, functionName: "jobOf", args: [jobId] });
       // A node that is late has not seen the lock yet.
       return !([ChainStatus.None, ChainStatus.Locked, ChainStatus.Acknowledged] as number[]).includes(status);
     },

@@ -153,6 +153,7 @@ export function fakeGateway({
     logger: pino({ level: "silent" }),
     dispute: async () => "opened",
     proven: async () => null,
+    workerOf: async () => null,
     ...replaced,
     pipeline: { submit: ({ kind }: Operation) => submission(minedAt(time, kind)), ...replaced.pipeline },
     balances: {

@@ -83,8 +83,8 @@ const answer = async (text = "Hello.") => ({
   countedTokens: 4,
   text,
 });
-const refuse = (context: ReturnType<typeof gateway>, refusal: typeof BROKE_OFF | typeof TIMEOUT, age = 0, only?: Hex) =>
-  context.ending.refuse(job(age), refusal, { error: () => OWN_ERROR, worker: only });
+const refuse = (context: ReturnType<typeof gateway>, refusal: typeof BROKE_OFF | typeof TIMEOUT, age = 0) =>
+  context.ending.refuse(job(age), refusal, () => OWN_ERROR);
 
 describe("an answered job", () => {
   it("is stored, then settled; the charge is that of its tokens", async () => {
@@ -149,7 +149,7 @@ describe("a refused job", () => {
   it("whose time is over is refunded; the client is told with which transaction", async () => {
     const error = (refundTx: Hex | null) => new ApiError("job_timeout", `refund ${refundTx}`);
     const context = gateway(["mined"]);
-    const told = await context.ending.refuse(job(TIMES.completion), TIMEOUT, { error, worker: undefined });
+    const told = await context.ending.refuse(job(TIMES.completion), TIMEOUT, error);
     expect([told.message, sent]).toEqual(["refund 0x10", ["refund"]]);
   });
 
@@ -181,15 +181,17 @@ describe("a refused job", () => {
   ])("that the chain shows as %s: its client is told so", async (_, status, code) => {
     const withheld: string[] = [];
     const workers = { withholds: (signer: string) => void withheld.push(signer) };
-    const context = gateway([reverted("Job_WrongState", jobId, status)], { workers });
-    expect(await refuse(context, BROKE_OFF, 0, worker.signer)).toMatchObject({ code });
+    const workerOf = async () => worker.signer;
+    const context = gateway([reverted("Job_WrongState", jobId, status)], { workers, workerOf });
+    expect(await refuse(context, BROKE_OFF)).toMatchObject({ code });
     expect(withheld).toEqual(code === "answer_withheld" ? [worker.signer] : []);
   });
 
-  it("is not held against one of several workers that could have proven it", async () => {
+  it("is held against nobody while the node does not say who proved it", async () => {
     const withheld: string[] = [];
     const workers = { withholds: (signer: string) => void withheld.push(signer) };
-    const context = gateway([reverted("Job_WrongState", jobId, ChainStatus.Proven)], { workers });
+    const workerOf = () => Promise.reject(new Error("the node is silent"));
+    const context = gateway([reverted("Job_WrongState", jobId, ChainStatus.Proven)], { workers, workerOf });
     expect(await refuse(context, BROKE_OFF)).toMatchObject({ code: "answer_withheld", details: { credits_held: 8 } });
     expect(withheld).toEqual([]);
   });

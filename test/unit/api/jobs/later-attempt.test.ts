@@ -10,8 +10,16 @@ import { type DispatchEvents, WorkerFailure } from "../../../../api/workers/work
 import type { Dispatch } from "../../../../protocol/dispatch.ts";
 import { inferenceEscrowAbi } from "../../../../protocol/generated/abi.ts";
 import { newJobId } from "../../../../protocol/job-id.ts";
+import { ChainStatus } from "../../../../protocol/job-status.ts";
 import { signingAccount } from "../../../../shared/secp256k1.ts";
-import { type Dispatching, fakeGateway, minedAt, reverted, submission } from "../../../support/fake-gateway.ts";
+import {
+  type Dispatching,
+  fakeGateway,
+  minedAt,
+  type Replaced,
+  reverted,
+  submission,
+} from "../../../support/fake-gateway.ts";
 import { runJob, type SigningWorker, signingWorker } from "../../support/jobs.ts";
 
 const TEXT = "The answer.";
@@ -29,7 +37,7 @@ const kinds = () => sent.map(({ kind }) => kind);
 const mined: Outcome = { status: "mined", hash: "0x10", blockNumber: 1, blockTime: lockedAt, events: [] };
 
 /** Runs a job at a gateway whose chain mines the lock, and everything else when the test says so. */
-function run(dispatch: Dispatching) {
+function run(dispatch: Dispatching, more: Replaced = {}) {
   const submit = (operation: Operation) => {
     sent.push(operation);
     const { kind } = operation;
@@ -44,6 +52,7 @@ function run(dispatch: Dispatching) {
     pipeline: { submit },
     choose: (excluded) => [silent, honest].find(({ signer }) => !excluded.has(signer)),
     client: { dispatch },
+    ...more,
   });
   return runJob(parts, { jobId });
 }
@@ -67,11 +76,15 @@ it("the first attempt's settlement is one transaction: nobody else can have the 
   expect((await settling.done).isSettled).toBe(true);
 });
 
-it("a later attempt's waits until its acknowledgement is mined", async () => {
-  const { settling, worker } = await run(firstRefuses).completed;
-  expect(worker).toBe(honest.signer);
+it("a later attempt's waits until its acknowledgement is mined, and so does its client", async () => {
+  const job = run(firstRefuses);
+  let told: unknown;
+  void job.firstToken.then(() => {
+    told = "a token";
+  });
+  await expect.poll(kinds).toEqual(["lock", "acknowledge"]);
   await new Promise((resolve) => setTimeout(resolve, 50));
-  expect(kinds()).toEqual(["lock", "acknowledge"]);
+  expect([told, kinds()]).toEqual([undefined, ["lock", "acknowledge"]]);
   const { functionName, args } = decodeFunctionData({ abi: inferenceEscrowAbi, data: sent[1]?.data as Hex });
   // It must be mined in time for the settlement, whatever the offer said.
   expect([functionName, args?.[0]]).toMatchObject([
@@ -79,18 +92,28 @@ it("a later attempt's waits until its acknowledgement is mined", async () => {
     { jobId, worker: honest.signer, attempt: 2, acknowledgeBy: lockedAt + 150 },
   ]);
   mine.get("acknowledge")?.(mined);
+  const { settling, worker } = await job.completed;
+  expect([told, worker]).toEqual(["a token", honest.signer]);
   expect(await settling.signed).toBe("0x11");
   expect(kinds()).toEqual(["lock", "acknowledge", "complete"]);
   mine.get("complete")?.(mined);
   expect((await settling.done).isSettled).toBe(true);
 });
 
-it("whose acknowledgement the chain refuses is failed, and its hash never leaves", async () => {
-  const { settling } = await run(firstRefuses).completed;
-  mine.get("acknowledge")?.(reverted("Job_WrongState"));
+it("whose job the first worker took on chain after it had refused it is not answered, and that worker gets no other job", async () => {
+  const withheld: string[] = [];
+  const thief: Replaced = {
+    workerOf: async () => silent.signer,
+    workers: { withholds: (worker) => void withheld.push(worker) },
+  };
+  const { completed } = run(firstRefuses, thief);
+  const told = completed.catch((error) => error);
+  await expect.poll(kinds).toEqual(["lock", "acknowledge"]);
+  mine.get("acknowledge")?.(reverted("Job_WrongState", jobId, ChainStatus.Proven));
   await expect.poll(kinds).toEqual(["lock", "acknowledge", "fail"]);
-  mine.get("fail")?.(mined);
-  expect((await settling.done).isSettled).toBe(false);
+  mine.get("fail")?.(reverted("Job_WrongState", jobId, ChainStatus.Proven));
+  expect(await told).toMatchObject({ code: "answer_withheld" });
+  expect(withheld).toEqual([silent.signer]);
 });
 
 it("whose worker has not signed that it took the job comes to nothing", async () => {
