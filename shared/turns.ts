@@ -8,18 +8,18 @@ type Waiting = { signal: AbortSignal; start: PromiseWithResolvers<void> };
 
 /** Half of the time that an owner has used is forgotten after this time. */
 const HALF_LIFE_MS = 60_000;
-/** A paid result takes the first number off its owner's used time. That can fall to minus the second number, so an owner who pays can be ahead. */
-const EARNED_MS = 1_000;
-const MOST_EARNED_MS = 2_000;
+/** A good result takes `ms` off its owner's used time. That can fall to minus `most`, so an owner with good results can be ahead. */
+type Earned = { ms: number; most: number };
 
 /**
  * Pieces of work on an event loop, one at a time. Every other turn is that of the owner who has used the least time of late, so that neither one
  * owner with many pieces nor many owners with long ones make another wait for more than two pieces. The other turns go to the owner who has waited
  * longest, so that nobody waits for ever. After each piece comes a pause of `rest` times its length, in which the event loop does everything else.
- * Anybody can be any number of owners, so an owner who has paid comes before a new one.
+ * Anybody can be any number of owners, so an owner who had a good result comes before a new one.
  */
 export class Turns {
   readonly #rest: number;
+  readonly #earned: Earned;
   readonly #waiting = new Map<string, Waiting[]>();
   /** Milliseconds that owners had used at `at`, `performance.now()`, less what they earned. */
   readonly #used = new Map<string, { ms: number; at: number }>();
@@ -27,8 +27,9 @@ export class Turns {
   /** Whether the next turn is that of the owner who has used the least. */
   #isForLeast = true;
 
-  constructor(rest: number) {
+  constructor(rest: number, earned: Earned = { ms: 1_000, most: 2_000 }) {
     this.#rest = rest;
+    this.#earned = earned;
   }
 
   /** Does the work at the owner's turn, which lasts until its result is there. Rejects with the signal's reason when it aborts before. */
@@ -53,14 +54,14 @@ export class Turns {
     }
   }
 
-  /** The owner's work had a result that is paid for. */
+  /** The owner's work had a good result: one that is paid for, or an answer in time. */
   earned(owner: string): void {
-    this.#use(owner, -EARNED_MS);
+    this.#use(owner, -this.#earned.ms);
   }
 
   #use(owner: string, ms: number): void {
     const at = performance.now();
-    setNewest(this.#used, owner, { ms: Math.max(-MOST_EARNED_MS, this.#usedBy(owner, at) + ms), at });
+    setNewest(this.#used, owner, { ms: Math.max(-this.#earned.most, this.#usedBy(owner, at) + ms), at });
   }
 
   #usedBy(owner: string, now: number): number {

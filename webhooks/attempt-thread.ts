@@ -12,7 +12,10 @@ import {
   timedOut,
 } from "./attempt.ts";
 
-/** An attempt has timed out if its thread does not report its end within this time after the limit of the answer. */
+/** The longest that an attempt takes: the limit of its answer, and as long again in which it waits for turns. */
+export const longestMs = (timeoutMs: number): number => 2 * timeoutMs;
+
+/** An attempt has timed out if its thread does not report its end within this time after the longest that it takes. */
 const OVERDUE_MS = 5_000;
 
 type Thread = { worker: Worker; isLoaded: boolean; running: Map<number, PromiseWithResolvers<Outcome>> };
@@ -44,7 +47,7 @@ export class AttemptThread {
     thread.running.set(id, done);
     const cut = () => done.reject(stop.reason);
     stop.addEventListener("abort", cut, { once: true });
-    const limitMs = message.timeoutMs + OVERDUE_MS;
+    const limitMs = longestMs(message.timeoutMs) + OVERDUE_MS;
     const end = () => {
       // On a busy machine a thread takes seconds to load its modules. A thread that cannot load them ends with an error.
       if (!thread.isLoaded) {

@@ -15,13 +15,16 @@ export function signatureHeader(secret: string, timestamp: number, body: string)
   return `t=${timestamp},v1=${mac}`;
 }
 
-/** The result of an attempt: `delivered` for an answer of 2xx within the limit, and for nothing else. */
+/**
+ * The result of an attempt: `delivered` for an answer of 2xx within the limit, and for nothing else; `delayed` if it was given up while it waited for
+ * its turn, which says nothing of the endpoint.
+ */
 export type Outcome = {
-  result: "delivered" | "status" | "timeout" | "connection" | "refused";
+  result: "delivered" | "status" | "timeout" | "connection" | "refused" | "delayed";
   startedAt: Date;
-  /** To the answer's status. */
+  /** To the answer's status, without the time that the attempt waited for turns. */
   durationMs: number;
-  /** To the end of what was read of the answer. */
+  /** To the end of what was read of the answer, likewise. */
   heldMs: number;
   status: number | null;
   /** Value of `Service-Signature` that was sent; null if the attempt's thread did not say. */
@@ -40,32 +43,74 @@ const BODY_MS = 2_000;
 /** `owner`: the wallet whose webhook it is. */
 export type Message = { url: string; secret: string; body: string; timeoutMs: number; owner: string };
 
+/** The limit of an attempt. While the attempt waits for a turn, the time of its endpoint stands still. It may wait for as long in all. */
+class Limit {
+  readonly #abort = new AbortController();
+  readonly #ms: number;
+  /** Used until `#since`, when the attempt began or ended to wait. */
+  readonly #usedMs = { endpoint: 0, turns: 0 };
+  #user: "endpoint" | "turns" = "endpoint";
+  #since = performance.now();
+  #timer: NodeJS.Timeout;
+
+  constructor(ms: number) {
+    this.#ms = ms;
+    this.#timer = setTimeout(() => this.#abort.abort(), ms);
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  /** Whether the endpoint's time is over, or that of waiting for turns. */
+  get user(): "endpoint" | "turns" {
+    return this.#user;
+  }
+
+  /** The attempt begins to wait for a turn, or its turn has come. */
+  readonly wait = (waits: boolean): void => {
+    if (this.signal.aborted) return;
+    this.#usedMs[this.#user] += performance.now() - this.#since;
+    [this.#user, this.#since] = [waits ? "turns" : "endpoint", performance.now()];
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#abort.abort(), this.#ms - this.#usedMs[this.#user]);
+  };
+
+  /** Time that the endpoint has used. */
+  get passedMs(): number {
+    const running = this.#user === "endpoint" ? performance.now() - this.#since : 0;
+    return Math.round(this.#usedMs.endpoint + running);
+  }
+
+  end(): void {
+    clearTimeout(this.#timer);
+  }
+}
+
 /** Posts a signed event once. Never rejects for what the endpoint does. */
 export async function attempt(message: Message, http: GuardedClient): Promise<Outcome> {
   const { url, secret, body, timeoutMs, owner } = message;
   const startedAt = new Date();
-  const begin = performance.now();
-  const limit = new AbortController();
-  const timer = setTimeout(() => limit.abort(), timeoutMs);
+  const limit = new Limit(timeoutMs);
   const signature = signatureHeader(secret, Math.floor(startedAt.getTime() / 1000), body);
-  const passedMs = () => Math.round(performance.now() - begin);
   try {
     const headers = {
       "content-type": "application/json",
       "user-agent": "inference-webhooks/1",
       "service-signature": signature,
     };
-    const answer = await http.post(url, { headers, body, signal: limit.signal, owner });
+    const answer = await http.post(url, { headers, body, signal: limit.signal, owner, onWait: limit.wait });
     // Before the body: an answer's time is that of its status.
-    const durationMs = passedMs();
+    const durationMs = limit.passedMs;
     const status = answer.statusCode ?? 0;
     const isDelivered = status >= 200 && status < 300;
     const redirected = status >= 300 && status < 400 ? ": redirects are not followed" : "";
+    if (isDelivered) http.earned(owner);
     const response = await firstBytes(answer);
     return {
       startedAt,
       durationMs,
-      heldMs: passedMs(),
+      heldMs: limit.passedMs,
       result: isDelivered ? "delivered" : "status",
       status,
       signature,
@@ -74,11 +119,12 @@ export async function attempt(message: Message, http: GuardedClient): Promise<Ou
       error: isDelivered ? null : `answered ${status}${redirected}`,
     };
   } catch (error) {
-    const why = limit.signal.aborted ? timedOut(timeoutMs) : failure(error);
-    const ended = { startedAt, durationMs: passedMs(), heldMs: passedMs() };
+    const ended = { startedAt, durationMs: limit.passedMs, heldMs: limit.passedMs };
+    const over = limit.user === "turns" ? delayed : timedOut(timeoutMs);
+    const why = limit.signal.aborted ? over : failure(error);
     return { ...ended, ...why, status: null, signature, responseHeaders: null, response: null };
   } finally {
-    clearTimeout(timer);
+    limit.end();
   }
 }
 
@@ -110,6 +156,11 @@ export const timedOut = (timeoutMs: number): Pick<Outcome, "result" | "error"> =
   error: `no answer within ${timeoutMs / 1000} seconds`,
 });
 
+const delayed: Pick<Outcome, "result" | "error"> = {
+  result: "delayed",
+  error: "the attempt's turn did not come in time",
+};
+
 /** Why there was no answer, in words for the endpoint's owner. */
 function failure(error: unknown): Pick<Outcome, "result" | "error"> {
   if (error instanceof EndpointRefused) return { result: "refused", error: `not called: ${error.message}` };
@@ -126,8 +177,8 @@ function failure(error: unknown): Pick<Outcome, "result" | "error"> {
 }
 
 /**
- * A thread that is started with this data says `LOADED`, then answers each `Task` with a `Done`. After TLS has read a piece of what a receiver sent,
- * the thread hands it no other piece for `rest` times as long.
+ * A thread that is started with this data says `LOADED`, then answers each `Task` with a `Done`. After TLS has read a piece that waited for its turn,
+ * the thread hands it no other such piece for `rest` times as long.
  */
 export type ThreadData = { thread: typeof ATTEMPT_THREAD; allowLocal: boolean; allowNetworks: string; rest: number };
 export const ATTEMPT_THREAD = "webhook attempts";
@@ -135,10 +186,13 @@ export const LOADED = "loaded";
 export type Task = { id: number; message: Message };
 export type Done = { id: number; outcome: Outcome };
 
+/** Honest handshakes take 3 ms. After a costly one of 0.2 s, a wallet has no time left that it earned. */
+const EARNED = { ms: 10, most: 100 };
+
 if (!isMainThread && workerData?.thread === ATTEMPT_THREAD) {
   const { allowLocal, allowNetworks: text, rest }: ThreadData = workerData;
   const allowNetworks = text === "" ? [] : parseNetworks(text);
-  const http = guardedClient({ allowLocal, allowNetworks, turns: new Turns(rest) });
+  const http = guardedClient({ allowLocal, allowNetworks, turns: new Turns(rest, EARNED) });
   parentPort?.on("message", async ({ id, message }: Task) => {
     parentPort?.postMessage({ id, outcome: await attempt(message, http) } satisfies Done);
   });

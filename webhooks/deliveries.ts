@@ -13,7 +13,7 @@ import type { Cipher } from "../shared/cipher.ts";
 import { setNewest } from "../shared/newest.ts";
 import { WriteLane } from "../shared/write-lane.ts";
 import type { Outcome } from "./attempt.ts";
-import { AttemptThread } from "./attempt-thread.ts";
+import { AttemptThread, longestMs } from "./attempt-thread.ts";
 import { type DueWebhook, type Lane, type Pace, type Places, Running, shareOut } from "./places.ts";
 
 export type DispatchSettings = {
@@ -42,26 +42,29 @@ const SLOW_PART = 1 / 5;
 /** How long the webhooks of a wallet have no prompt places after a prompt one answered late; twice as long if it does so again soon. */
 const LAPSE_MS = 300_000;
 const LONGEST_LAPSE_MS = 3_600_000;
-/** Receivers of prompt webhooks may have half of their thread's time, those of webhooks that are not prompt a quarter of theirs. */
-const REST = { prompt: 1, others: 3 };
+/**
+ * Receivers of prompt webhooks may have half of their thread's time, those of webhooks that are not prompt a quarter of theirs, and those of wallets
+ * without credits an eighth of theirs.
+ */
+const REST = { prompt: 1, others: 3, unpaid: 7 };
 
 /** How long the dispatcher remembers when it last served a wallet. */
 const SERVED_MS = 3_600_000;
 /** Webhooks that one round looks at: thousands of them must not make each round long. */
 const LOOKED_AT = 1_000;
 const RETRY_RECORD_MS = 500;
-/** Time after the limit of its answer at which an attempt without a result counts as lost: the result has to be written, too. */
+/** Time after the longest that it takes at which an attempt without a result counts as lost: the result has to be written, too. */
 const LEASE_SPARE_MS = 10_000;
 
 /**
  * Each attempt runs on its own, so a slow endpoint holds up nobody else. Results are written together, as many as
- * have come in since the last write. Attempts of prompt webhooks have a thread of their own: another receiver with a costly handshake does not delay
- * them.
+ * have come in since the last write. Attempts of prompt webhooks have a thread of their own, and so have those for wallets without credits: a receiver
+ * with a costly handshake delays only the attempts of its thread.
  */
 export class DeliveryDispatcher {
   readonly #parts: Parts;
   readonly #settings: DispatchSettings;
-  readonly #threads: { prompt: AttemptThread; others: AttemptThread };
+  readonly #threads: Record<keyof typeof REST, AttemptThread>;
   readonly #running = new Running();
   /** When a wallet's last attempt that was not prompt began, ms since the epoch. */
   readonly #served = new Map<string, number>();
@@ -78,7 +81,11 @@ export class DeliveryDispatcher {
     this.#parts = parts;
     this.#settings = settings;
     const { policy } = parts;
-    this.#threads = { prompt: new AttemptThread(policy, REST.prompt), others: new AttemptThread(policy, REST.others) };
+    this.#threads = {
+      prompt: new AttemptThread(policy, REST.prompt),
+      others: new AttemptThread(policy, REST.others),
+      unpaid: new AttemptThread(policy, REST.unpaid),
+    };
   }
 
   /** Lets running attempts end, at most `timeoutMs`. What is cut then is attempted again by the next gateway. */
@@ -137,7 +144,7 @@ export class DeliveryDispatcher {
   }
 
   async #take(due: readonly DueWebhook[], shares: ReturnType<typeof shareOut>): Promise<void> {
-    const lease = (this.#settings.timeoutMs + LEASE_SPARE_MS) / 1_000;
+    const lease = (longestMs(this.#settings.timeoutMs) + LEASE_SPARE_MS) / 1_000;
     const values = [[...shares.keys()], [...shares.values()].map(({ most }) => most), lease];
     const { rows } = await this.#parts.pool.query<Taken>({ name: "webhook-take", text: TAKE, values });
     const known = new Map(due.map((webhook) => [webhook.id, webhook]));
@@ -176,8 +183,9 @@ export class DeliveryDispatcher {
     try {
       url = cipher.decrypt(claimed.url, urlContext(webhookId));
       const secret = cipher.decrypt(claimed.secret, webhookId);
-      const message = { url, body, secret, timeoutMs: this.#settings.timeoutMs, owner: claimed.lane.wallet };
-      const thread = claimed.lane.prompt ? this.#threads.prompt : this.#threads.others;
+      const { wallet: owner, prompt, paying } = claimed.lane;
+      const message = { url, body, secret, timeoutMs: this.#settings.timeoutMs, owner };
+      const thread = this.#threads[prompt ? "prompt" : paying ? "others" : "unpaid"];
       outcome = await thread.attempt(message, this.#abort.signal);
     } catch (error) {
       // Cut by the stop or by the death of its thread, or a secret of another master key. When the lease runs out, it is attempted again.
@@ -192,6 +200,7 @@ export class DeliveryDispatcher {
     const about = { webhook: webhookId, delivery: id, eventId, event, attempt: claimed.attempt };
     const line = { ...about, host, status, ms, error };
     if (result === "delivered") logger.debug(line, "webhook delivered");
+    else if (result === "delayed") logger.info(line, "webhook attempt given up, to be made again");
     else logger.info(line, "webhook attempt failed");
     return outcome;
   }
@@ -226,6 +235,7 @@ export class DeliveryDispatcher {
   async #notePace(batch: readonly Finished[]): Promise<void> {
     const paces = new Map<string, Pace>();
     for (const { claimed, result, heldMs } of batch) {
+      if (result === "delayed") continue;
       const late = heldMs > SLOW_PART * this.#settings.timeoutMs;
       const pace = result === "timeout" || result === "connection" ? "silent" : late ? "slow" : "prompt";
       if (pace !== "prompt" && claimed.lane.prompt) this.#lapse(claimed.lane.wallet);
@@ -351,6 +361,7 @@ async function recordResults(
     id: claimed.id,
     number: claimed.attempt,
     delivered: outcome.result === "delivered",
+    delayed: outcome.result === "delayed",
     started_at: outcome.startedAt.toISOString(),
     duration_ms: outcome.durationMs,
     status: outcome.status,
@@ -384,10 +395,10 @@ async function recordResults(
 const ATTEMPTS_KEPT = 20;
 
 // A delivery may have been replayed, taken over after its lease, skipped or deleted meanwhile. It then gets the log
-// line only, except for a success. An attempt from before a replay decides nothing.
+// line only, except for a success. An attempt from before a replay decides nothing. A delayed one is as if it had not been made, and is due again.
 const RECORD = `
   WITH result AS (
-    SELECT * FROM jsonb_to_recordset($1::jsonb) AS r (id bigint, number int, delivered boolean, started_at timestamptz,
+    SELECT * FROM jsonb_to_recordset($1::jsonb) AS r (id bigint, number int, delivered boolean, delayed boolean, started_at timestamptz,
       duration_ms int, status int, signature text, response_headers text, response text, error text)
   ),
   -- Locked, so that none is deleted before its attempt is in the log; always in the same order.
@@ -395,6 +406,7 @@ const RECORD = `
   logged AS (
     INSERT INTO webhook_attempt (delivery_id, number, started_at, duration_ms, status, signature, response_headers, response, error)
     SELECT id, number, started_at, duration_ms, status, signature, response_headers, response, error FROM result JOIN alive USING (id)
+    WHERE NOT delayed
     ON CONFLICT (delivery_id, number) DO UPDATE SET duration_ms = excluded.duration_ms, status = excluded.status,
       signature = excluded.signature, response_headers = excluded.response_headers, response = excluded.response,
       error = excluded.error
@@ -405,17 +417,17 @@ const RECORD = `
     WHERE alive.id = r.id AND a.delivery_id = r.id AND a.number <= r.number - ${ATTEMPTS_KEPT} AND a.number < alive.first_attempt
   ),
   changed AS (
-    UPDATE webhook_delivery d SET status = next.status,
+    UPDATE webhook_delivery d SET status = next.status, attempt = d.attempt - r.delayed::int,
       next_attempt_at = CASE WHEN next.status = 'pending' THEN now() + next.delay_ms * interval '1 millisecond' END,
       finished_at = CASE WHEN next.status <> 'pending' THEN now() END
     FROM result r JOIN alive USING (id)
     -- The failed attempts before this one, since the last replay, choose the delay. A lost attempt has no duration.
-    CROSS JOIN LATERAL (SELECT ($2::float8[])[1 + count(*)] AS delay_ms FROM webhook_attempt a
+    CROSS JOIN LATERAL (SELECT CASE WHEN r.delayed THEN 0 ELSE ($2::float8[])[1 + count(*)] END AS delay_ms FROM webhook_attempt a
       WHERE NOT r.delivered AND a.delivery_id = r.id AND a.number >= alive.first_attempt AND a.number < r.number
         AND a.duration_ms IS NOT NULL) retry
     CROSS JOIN LATERAL (SELECT retry.delay_ms,
-      CASE WHEN r.delivered THEN 'delivered' WHEN retry.delay_ms IS NULL OR alive.is_test THEN 'failed'
-        ELSE 'pending' END AS status) next
+      CASE WHEN r.delivered THEN 'delivered' WHEN r.delayed THEN 'pending'
+        WHEN retry.delay_ms IS NULL OR alive.is_test THEN 'failed' ELSE 'pending' END AS status) next
     WHERE d.id = r.id AND r.number >= d.first_attempt
       AND (r.delivered OR (d.attempt = r.number AND d.status = 'pending'))
     RETURNING d.webhook_id, d.status, d.is_test

@@ -101,7 +101,7 @@ export class Metrics {
   readonly webhooks = {
     attempts: this.#counter(
       "gateway_webhook_attempts_total",
-      "Attempts by result: delivered, status (not 2xx), timeout, connection, refused (address or scheme not allowed)",
+      "Attempts by result: delivered, status (not 2xx), timeout, connection, refused (address or scheme not allowed), delayed (waited too long for its turn; made again)",
       ["result"],
     ),
     seconds: this.#histogram(

@@ -128,20 +128,28 @@ export function guardedAgent(options: GuardedAgentOptions): Agent {
       connect({ ...target, httpSocket: httpSocket as unknown as Socket }, (...result) => {
         const [, secured] = result;
         // Answers are long: the bytes that may come grow with the bytes that were read.
-        if (secured != null) httpSocket.allow(() => SPARE_BYTES + WIRE_BYTES * secured.bytesRead, { isQuick: true });
+        if (secured != null) httpSocket.allow(() => SPARE_BYTES + WIRE_BYTES * secured.bytesRead, { recovers: true });
         callback(...result);
       });
     },
   });
 }
 
-/** `owner`: whose turn it is, while the receiver's bytes wait for one. */
-type Posted = { headers: Record<string, string>; body: string; signal: AbortSignal; owner: string };
+/** `owner`: whose turn the receiver's bytes wait for. `onWait`: they begin to wait, or their turn has come. */
+type Posted = {
+  headers: Record<string, string>;
+  body: string;
+  signal: AbortSignal;
+  owner: string;
+  onWait: (waits: boolean) => void;
+};
 
 /** Sends requests to such endpoints. A refused one rejects with EndpointRefused. */
 export type GuardedClient = {
   /** Resolves with the answer's head; its body is the stream. No redirect is followed. */
   post(url: string, request: Posted): Promise<IncomingMessage>;
+  /** An owner's server gave a good answer: what the owner's servers send waits less for turns. */
+  earned(owner: string): void;
   /** Closes all connections. */
   destroy(): void;
 };
@@ -167,6 +175,7 @@ export function guardedClient({
       const [send, agent] = url.protocol === "https:" ? [requestHttps, agents.https] : [requestHttp, agents.http];
       return await postOn(agent, send, url, request);
     },
+    earned: (owner) => turns.earned(owner),
     destroy: () => {
       for (const agent of Object.values(agents)) agent.destroy();
     },
@@ -192,10 +201,12 @@ const SPARE_BYTES = 128 * 1024;
 
 type Owned = { owner?: string };
 
+/** What counts the bytes of a TLS connection to a receiver. */
+const countedOf = new WeakMap<Duplex, CountedSocket>();
+
 /** An agent that breaks off handshakes and answers of more than `HANDSHAKE_BYTES` and `ANSWER_BYTES`. Each owner has connections of its own. */
 class CountingAgent extends HttpsAgent {
   readonly #turns: Turns;
-  readonly #counted = new WeakMap<Duplex, CountedSocket>();
 
   constructor(options: AgentOptions, turns: Turns) {
     super(options);
@@ -210,13 +221,13 @@ class CountingAgent extends HttpsAgent {
     const counted = new CountedSocket(options, this.#turns, options.owner ?? "");
     const secured = super.createConnection({ ...options, socket: counted } as never, callback);
     secured?.once("secureConnect", () => counted.allow(() => ANSWER_BYTES));
-    if (secured != null) this.#counted.set(secured, counted);
+    if (secured != null) countedOf.set(secured, counted);
     return secured;
   }
 
   override reuseSocket(socket: Duplex, request: ClientRequest): void {
     super.reuseSocket(socket, request);
-    this.#counted.get(socket)?.allow(() => ANSWER_BYTES);
+    countedOf.get(socket)?.allow(() => ANSWER_BYTES);
   }
 }
 
@@ -228,16 +239,19 @@ const QUICK_MS = 2;
 
 /**
  * A TCP connection that breaks when more bytes have come than are allowed: at first those of a TLS handshake. The server chooses how long TLS takes
- * to read a piece, so a piece is handed to TLS at the owner's turn. After `allow` with `isQuick` only a piece that follows a slow one waits.
+ * to read a piece, so a piece is handed to TLS at the owner's turn. After the handshake only pieces that follow a slow one wait.
  */
 class CountedSocket extends Duplex {
   readonly #socket;
   readonly #turns: Turns;
   readonly #owner: string;
   readonly #gone = new AbortController();
+  #isSecure = false;
   /** Whether a piece is handed on at once, because the one before was quick. */
   #isQuick = false;
-  #mayBeQuick = false;
+  /** Whether pieces are handed on at once again after a quick one that waited. */
+  #recovers = false;
+  onWait: (waits: boolean) => void = () => {};
   /** True while a piece waits for its turn. */
   #waits = false;
   /** What follows that piece: the connection has ended meanwhile. */
@@ -255,12 +269,17 @@ class CountedSocket extends Duplex {
       .on("error", (error) => this.#end(() => this.destroy(error)));
   }
 
-  /** From now on `most()` bytes may come; it is asked each time some come. `isQuick`: a piece waits for its turn only after one that was slow. */
-  allow(most: () => number, { isQuick } = { isQuick: false }): void {
+  /**
+   * After the handshake, and for each request: from now on `most()` bytes may come; it is asked each time some come. `recovers`: a slow piece makes
+   * only the next ones wait for turns, until one is quick, as in long answers. Otherwise all that follow wait.
+   */
+  allow(most: () => number, { recovers } = { recovers: false }): void {
     this.#received = 0;
     this.#most = most;
     this.#whatIsLong = "what the server sent in its TLS connection is";
-    [this.#isQuick, this.#mayBeQuick] = [isQuick, isQuick];
+    // The handshake itself had its turn.
+    if (!this.#isSecure) [this.#isSecure, this.#isQuick] = [true, true];
+    this.#recovers = recovers;
   }
 
   #take(data: Buffer): void {
@@ -269,13 +288,18 @@ class CountedSocket extends Duplex {
     if (this.#received > most) {
       this.destroy(new Error(`${this.#whatIsLong} longer than ${most} bytes`));
     } else if (this.#isQuick) {
-      if (!this.#handOn(data)) this.#socket.pause();
+      const { isMoreWanted, isQuick } = this.#handOn(data);
+      this.#isQuick = isQuick;
+      if (!isMoreWanted) this.#socket.pause();
     } else {
       this.#waits = true;
+      this.onWait(true);
       this.#socket.pause();
       const handOn = () => {
         this.#waits = false;
-        const isMoreWanted = this.#handOn(data);
+        this.onWait(false);
+        const { isMoreWanted, isQuick } = this.#handOn(data);
+        if (this.#recovers) this.#isQuick = isQuick;
         if (this.#after !== undefined) this.#after();
         else if (isMoreWanted) this.#socket.resume();
       };
@@ -289,12 +313,11 @@ class CountedSocket extends Duplex {
     else act();
   }
 
-  /** TLS reads it before this returns. False if more is not wanted yet. */
-  #handOn(data: Buffer): boolean {
+  /** TLS reads the piece before this returns. */
+  #handOn(data: Buffer): { isMoreWanted: boolean; isQuick: boolean } {
     const begun = performance.now();
     const isMoreWanted = this.push(data);
-    this.#isQuick = this.#mayBeQuick && performance.now() - begun < QUICK_MS;
-    return isMoreWanted;
+    return { isMoreWanted, isQuick: performance.now() - begun < QUICK_MS };
   }
 
   override _read(): void {
@@ -318,11 +341,15 @@ class CountedSocket extends Duplex {
 
 /** A server may close a kept connection just as it is used again: then the request goes out on another one. */
 async function postOn(agent: HttpAgent, send: typeof requestHttp, url: URL, request: Posted): Promise<IncomingMessage> {
-  const { headers, body, signal, owner } = request;
+  const { headers, body, signal, owner, onWait } = request;
   const length = { "content-length": Buffer.byteLength(body) };
   // Node hands what it does not know, such as the owner, to the agent.
   const options = { method: "POST", headers: { ...headers, ...length }, agent, signal, owner };
   const sent = send(url, options);
+  sent.once("socket", (socket) => {
+    const counted = countedOf.get(socket);
+    if (counted !== undefined) counted.onWait = onWait;
+  });
   sent.on(
     "information",
     boundInterim((reason) => sent.destroy(reason)),

@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => due?.close());
 
-test("a running attempt counts as lost 10 s after the limit of its answer", async () => {
+test("a running attempt counts as lost 10 s after the longest that it takes", async () => {
   const { pool } = due;
   const now = async () => (await pool.query<{ now: Date }>("SELECT now()")).rows[0]?.now as Date;
   await due.insert("silent", { behaviour: () => {} });
@@ -18,7 +18,7 @@ test("a running attempt counts as lost 10 s after the limit of its answer", asyn
     await dispatcher.claim();
     const claimed = await now();
     const { rows } = await pool.query(
-      "SELECT attempt, next_attempt_at - interval '70 seconds' AS at FROM webhook_delivery",
+      "SELECT attempt, next_attempt_at - interval '130 seconds' AS at FROM webhook_delivery",
     );
     expect(rows).toEqual([{ attempt: 1, at: expect.any(Date) }]);
     expect(rows[0].at >= begun && rows[0].at <= claimed).toBe(true);

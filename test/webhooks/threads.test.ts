@@ -1,11 +1,12 @@
 /** The threads that make attempts: beside the event loop, and replaced when they die. */
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { Worker } from "node:worker_threads";
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { AttemptThread } from "../../webhooks/attempt-thread.ts";
 import { eventually } from "../support/api-client.ts";
-import { costlyServer } from "../support/certificate.ts";
+import { costlyServer, makeCertificate } from "../support/certificate.ts";
 import { DueDeliveries } from "../support/due-deliveries.ts";
 
 const SETTINGS = { concurrency: 64, perWallet: 8, timeoutMs: 10_000, delaysMs: [3_600_000, 1, 1, 1] };
@@ -106,6 +107,64 @@ test("a wallet whose prompt webhook fails again soon is away from the prompt thr
   });
 });
 
+test("a new webhook with credits does not wait for costly receivers of wallets without", async () => {
+  // The index, as far as it is asked here.
+  await due.pool.query("CREATE SCHEMA index; CREATE TABLE index.account (wallet text, free bigint, escrowed bigint)");
+  onTestFinished(async () => void (await due.pool.query("DROP SCHEMA index CASCADE")));
+  await due.pool.query("INSERT INTO index.account VALUES ('0xfresh', 1, 0)");
+  const { url } = await costlyReceiver();
+  const hostile = 24;
+  for (let n = 0; n < hostile; n++) await due.insert(`free${n}`, { url });
+  // Its certificate is no authority's in the thread: the attempt ends when TLS reads it.
+  const server = createServer(makeCertificate());
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  onTestFinished(() => void server.close());
+  const errors = async (name: string) =>
+    (await outcomes()).flatMap(({ id, error }) => (id.startsWith(`wh_${name}`) && error !== null ? error : []));
+  // Enough for all of them at once.
+  await due.dispatching({ ...SETTINGS, concurrency: 4 * hostile }, async (dispatcher) => {
+    await dispatcher.claim();
+    await eventually(
+      () => errors("free"),
+      (all) => all.length > 0,
+    );
+    await due.insert("fresh", { url: `https://127.0.0.1:${(server.address() as AddressInfo).port}/` });
+    await dispatcher.claim();
+    expect(
+      await eventually(
+        () => errors("fresh"),
+        (all) => all.length > 0,
+      ),
+    ).toEqual([expect.stringContaining("self-signed certificate")]);
+    expect((await errors("free")).length).toBeLessThan(hostile);
+  });
+});
+
+test("an attempt whose turn does not come is as if it had not been made", async () => {
+  const attempts = vi.spyOn(AttemptThread.prototype, "attempt");
+  onTestFinished(() => attempts.mockRestore());
+  const ended = { startedAt: new Date(), durationMs: 1, heldMs: 1, status: null, signature: null };
+  const told = { responseHeaders: null, response: null, error: "the attempt's turn did not come in time" };
+  for (let n = 0; n < 5; n++) attempts.mockResolvedValueOnce({ result: "delayed", ...ended, ...told });
+  await due.insert("hook", { behaviour: (response) => void response.writeHead(500).end() });
+  await due.dispatching(SETTINGS, async (dispatcher) => {
+    const rows = await eventually(
+      async () => {
+        await dispatcher.claim();
+        return await outcomes();
+      },
+      ([row]) => row?.error != null,
+    );
+    expect(attempts).toHaveBeenCalledTimes(6);
+    expect(rows).toEqual([{ id: "wh_hook", status: "pending", attempt: 1, pace: "prompt", error: "answered 500" }]);
+    // The next attempt is the second one, after an hour.
+    const { rows: next } = await due.pool.query(
+      "SELECT next_attempt_at > now() + interval '30 minutes' AS is_later FROM webhook_delivery",
+    );
+    expect(next).toEqual([{ is_later: true }]);
+  });
+});
+
 test("a delivery whose thread dies is attempted again when its lease is over", async () => {
   const threads = startedThreads();
   await due.insert("hook", { behaviour: (response, nth) => (nth > 1 ? void response.end() : undefined) });
@@ -153,7 +212,7 @@ test("an attempt whose thread says nothing times out, and another thread follows
   onTestFinished(() => void vi.useRealTimers());
   const silent = send(urls.silent);
   await arrived.promise;
-  vi.advanceTimersByTime(65_000);
+  vi.advanceTimersByTime(125_000);
   expect(await silent).toMatchObject({ result: "timeout", error: "no answer within 60 seconds", signature: null });
   expect(await send(urls.quick)).toMatchObject({ result: "delivered" });
   expect(threads).toHaveLength(2);

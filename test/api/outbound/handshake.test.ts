@@ -64,8 +64,8 @@ async function receiver(comment = 0, isTrusted = true, turns = new Turns(0)) {
     server.close();
   });
   const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
-  const send = (body: string, timeoutMs = 5_000) =>
-    attempt({ url, secret: "s".repeat(16), owner: "0x", body, timeoutMs }, client);
+  const send = (body: string, timeoutMs = 5_000, owner = "0x") =>
+    attempt({ url, secret: "s".repeat(16), owner, body, timeoutMs }, client);
   const agent = guardedAgent({ allowLocal: true });
   onTestFinished(() => agent.destroy());
   const ask = () => request(url, { dispatcher: agent, method: "POST", body: "{}" });
@@ -130,17 +130,75 @@ it("counts the bytes of each answer anew on a kept connection", async () => {
   expect(connections()).toBe(1);
 });
 
-it("hands what comes to TLS at its owner's turn", async () => {
-  const turns = new Turns(0);
+/** Lets another owner hold the turn until `release`. `waiting`: the owners who have asked for turns meanwhile. */
+function hold(turns: Turns) {
   const held = Promise.withResolvers<void>();
   void turns.run("other", new AbortController().signal, () => held.promise);
+  const asked = vi.spyOn(turns, "run");
+  return { release: () => held.resolve(), waiting: () => asked.mock.calls.map(([owner]) => owner) };
+}
+
+it("hands what comes to TLS at its owner's turn, and gives up an attempt that waits for long", async () => {
+  const turns = new Turns(0);
+  const { release } = hold(turns);
   const { send, bodies } = await receiver(0, true, turns);
-  const waiting = send("{}");
-  const given = await send("{}", 200);
-  expect(given).toMatchObject({ result: "timeout" });
+  const waiting = send("{}", 30_000);
+  expect(await send("{}", 200)).toMatchObject({ result: "delayed", durationMs: expect.any(Number) });
   expect(bodies).toEqual([]);
-  held.resolve();
+  release();
   expect(await waiting).toMatchObject({ result: "delivered" });
+});
+
+it("hands on at once what follows the handshake, also for later requests", async () => {
+  // With a stopped clock no piece is slow.
+  vi.useFakeTimers({ toFake: ["performance"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const asked = vi.spyOn(Turns.prototype, "run");
+  onTestFinished(() => asked.mockRestore());
+  const { send, connections } = await rawReceiver((socket) => {
+    socket.write("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
+  });
+  expect(await send()).toMatchObject({ result: "delivered" });
+  const handshake = asked.mock.calls.length;
+  for (let n = 0; n < 3; n++) expect(await send()).toMatchObject({ result: "delivered" });
+  expect(connections()).toBe(1);
+  expect(asked).toHaveBeenCalledTimes(handshake);
+});
+
+it("does not count time that an attempt waits for its turn as its receiver's", async () => {
+  const turns = new Turns(0);
+  const { release, waiting } = hold(turns);
+  const { send, bodies } = await receiver(0, true, turns);
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const sent = send("{}", 60_000);
+  const until = async (isSo: () => boolean) => {
+    for (; !isSo(); vi.advanceTimersByTime(0)) await new Promise(setImmediate);
+  };
+  await until(() => waiting().length === 1);
+  vi.advanceTimersByTime(59_000);
+  release();
+  await until(() => bodies.length === 1);
+  vi.advanceTimersByTime(1_000);
+  const outcome = await sent;
+  expect(outcome).toMatchObject({ result: "delivered" });
+  expect(outcome.heldMs).toBeLessThanOrEqual(1_000);
+});
+
+it("serves an owner whose receiver has answered before owners who were never there", async () => {
+  const turns = new Turns(0);
+  const { send, bodies } = await receiver(0, true, turns);
+  expect(await send("{}", 60_000, "known")).toMatchObject({ result: "delivered" });
+  const { release, waiting } = hold(turns);
+  const sent = [];
+  for (const owner of ["a", "b", "c", "known"]) {
+    sent.push(send(owner, 60_000, owner));
+    await vi.waitUntil(() => waiting().includes(owner), 60_000);
+  }
+  release();
+  await Promise.all(sent);
+  // Every other turn is that of who has waited longest.
+  expect(bodies.slice(1, 3)).toContain("known");
 });
 
 /** Answers, and closes the connection at once. */

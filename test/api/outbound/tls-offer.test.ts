@@ -34,7 +34,13 @@ it.each<[string, (url: string) => Promise<unknown>]>([
     (url) => {
       const client = guardedClient(policy);
       onTestFinished(() => client.destroy());
-      return client.post(url, { headers: {}, body: "{}", signal: AbortSignal.timeout(5_000), owner: "" });
+      return client.post(url, {
+        headers: {},
+        body: "{}",
+        signal: AbortSignal.timeout(5_000),
+        owner: "",
+        onWait: () => {},
+      });
     },
   ],
   ["workers", (url) => request(url, { dispatcher: guardedAgent(policy) })],
