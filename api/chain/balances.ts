@@ -15,6 +15,7 @@ import { ReadLane } from "../../shared/read-lane.ts";
 import { sleep } from "../../shared/sleep.ts";
 import { ifIndexed, walletsWithCredits } from "../db/index-reads.ts";
 import { CHAIN_JOB_ID } from "../db/pool.ts";
+import type { Rest } from "./failure-pauses.ts";
 import { type CountedJob, JobAllowance } from "./job-allowance.ts";
 import { accountIn, endOfBlock, type MinedBatch } from "./operations.ts";
 import { type Head, type Rpc, RpcError, RpcUnreachable } from "./rpc.ts";
@@ -52,6 +53,12 @@ const SECONDS_PER_DAY = 86_400;
 /** Credits that count against the daily limit of a lock at this chain time (Unix seconds): those of a UTC day before do not. */
 export const spentAt = ({ spentDay, spentToday }: SpendingTerms, time: number): number =>
   spentDay < Math.floor(time / SECONDS_PER_DAY) ? 0 : spentToday;
+
+/**
+ * Why no lock of a wallet can be sent now. `account`: it is being read. `insufficient`: the wallet has too few credits, or too little left of its daily
+ * limit. `credits` and `limit`: so it may be once its locks on their way are mined. `jobs`: it has as many jobs as it may.
+ */
+export type Obstacle = Rest | "account" | "insufficient" | "credits" | "limit" | "jobs";
 
 /** Credits that a settlement gives back if it is mined before `until` (chain time, Unix seconds). */
 type Return = { credits: number; until: number };
@@ -124,29 +131,37 @@ export class Balances {
     await this.allowance.recall(this.#parts.pool);
   }
 
-  /**
-   * Reserves credits for a lock that is about to be sent, so that requests of the same moment do not lock the same credits. Returns the job as it
-   * counts in the wallet's allowance; `lockEnded` releases its credits. Returns `held` if the wallet's other locks may leave too little of its
-   * credits or of its daily limit, if it has as many jobs as it may, or while its account is being read. Returns null if the wallet has too little.
-   */
-  hold(wallet: string, credits: number): CountedJob | "held" | null {
+  /** Why no lock of so many credits can be sent for the wallet now; null if it can. An account that is not known is then read. */
+  whyNot(wallet: string, credits: number): Obstacle | null {
     const key = wallet.toLowerCase();
+    const rest = this.allowance.rest(key);
+    if (rest !== null) return rest;
     const entry = this.#entries.get(key);
     const terms = entry?.terms ?? null;
     if (entry === undefined || terms === null) {
       void this.#learn(key);
-      return "held";
+      return "account";
     }
     const { free } = this.#balance(entry);
-    const left =
-      terms.dailyLimit === null ? free : Math.min(free, terms.dailyLimit - spentAt(terms, this.#parts.head.time));
-    if (left < credits) return null;
-    return (left - this.allowance.credits(key) < credits ? null : this.allowance.begin(key, credits)) ?? "held";
+    const today = terms.dailyLimit === null ? free : terms.dailyLimit - spentAt(terms, this.#parts.head.time);
+    if (Math.min(free, today) < credits) return "insufficient";
+    const locking = this.allowance.credits(key);
+    if (free - locking < credits) return "credits";
+    if (today - locking < credits) return "limit";
+    return this.allowance.isFull(key) ? "jobs" : null;
   }
 
-  /** Milliseconds for which no lock of the wallet is sent, because several of its jobs ended at the operator's expense, one after the other. */
-  restMs(wallet: string): number {
-    return this.allowance.restMs(wallet);
+  /**
+   * Reserves credits for a lock that is about to be sent and that has no obstacle, so that requests of the same moment do not lock the same credits.
+   * Returns the job as it counts in the wallet's allowance; `lockEnded` releases its credits.
+   */
+  hold(wallet: string, credits: number): CountedJob {
+    return this.allowance.begin(wallet, credits);
+  }
+
+  /** As `JobAllowance.rest`. */
+  rest(wallet: string): Rest | null {
+    return this.allowance.rest(wallet);
   }
 
   /** Reads an account for a lock that waits for it. A node that does not answer, or is behind what we know, is asked again after a pause. */

@@ -11,18 +11,21 @@ const LONGEST_PAUSE_MS = 300_000;
 /** So long after its last failure a wallet starts anew. */
 const FORGOTTEN_MS = 1_800_000;
 
+/** A rest of a wallet: so many milliseconds are left of it. `revert`: the contract's error if its last failure was a lock that reverted, else null. */
+export type Rest = { ms: number; revert: string | null };
+
 /** Times are milliseconds since the epoch. */
-type Failing = { failures: number; failedAt: number; nextAt: number };
+type Failing = { failures: number; failedAt: number; nextAt: number; revert: string | null };
 
 export class FailurePauses {
   readonly #failing = new Map<string, Failing>();
 
   /** A job of the wallet ended at the operator's expense. A job that fails during a rest is not counted: it began before the rest. */
-  failed(wallet: string, now = Date.now()): void {
-    if (this.left(wallet, now) > 0) return;
+  failed(wallet: string, revert: string | null = null, now = Date.now()): void {
+    if (this.rest(wallet, now) !== null) return;
     const key = wallet.toLowerCase();
     const failures = (this.#current(key, now)?.failures ?? 0) + 1;
-    setNewest(this.#failing, key, { failures, failedAt: now, nextAt: now + pauseMs(failures) });
+    setNewest(this.#failing, key, { failures, failedAt: now, nextAt: now + pauseMs(failures), revert });
   }
 
   /** A request of the wallet was answered: its rest is over, and half of its failures are forgotten. */
@@ -35,10 +38,10 @@ export class FailurePauses {
     if (failing.failures === 0) this.#failing.delete(key);
   }
 
-  /** The milliseconds that are left of the wallet's pause; 0 without one. */
-  left(wallet: string, now = Date.now()): number {
+  /** The wallet's rest now; null if its next job may start. */
+  rest(wallet: string, now = Date.now()): Rest | null {
     const failing = this.#current(wallet.toLowerCase(), now);
-    return failing === undefined ? 0 : Math.max(0, failing.nextAt - now);
+    return failing === undefined || failing.nextAt <= now ? null : { ms: failing.nextAt - now, revert: failing.revert };
   }
 
   #current(key: string, now: number): Failing | undefined {

@@ -6,7 +6,7 @@
 import { newJobId, toApiJobId } from "../../protocol/job-id.ts";
 import { setNewest } from "../../shared/newest.ts";
 import type { Reader } from "../db/pool.ts";
-import { FailurePauses } from "./failure-pauses.ts";
+import { FailurePauses, type Rest } from "./failure-pauses.ts";
 
 /**
  * The contract's errors that a wallet can cause between our look at its account and the block of its lock. It can withdraw, freeze itself,
@@ -86,13 +86,18 @@ export class JobAllowance {
     return this.#jobs.get(wallet.toLowerCase())?.credits ?? 0;
   }
 
-  /** Counts a job whose lock is about to be sent; null if the wallet has as many as it may. */
-  begin(address: string, credits: number): CountedJob | null {
+  /** Whether the wallet has as many jobs as it may. */
+  isFull(wallet: string): boolean {
+    const jobs = this.#jobs.get(wallet.toLowerCase());
+    const { starting, running } = this.#of(wallet);
+    if (jobs === undefined) return false;
+    return jobs.starting >= starting || jobs.running >= running || jobs.open >= OPEN_PER_RUNNING * running;
+  }
+
+  /** Counts a job whose lock is about to be sent. */
+  begin(address: string, credits: number): CountedJob {
     const wallet = address.toLowerCase();
     const jobs = this.#jobs.get(wallet) ?? { starting: 0, running: 0, open: 0, credits: 0 };
-    const allowed = this.#of(wallet);
-    const isFull = jobs.running >= allowed.running || jobs.open >= OPEN_PER_RUNNING * allowed.running;
-    if (isFull || jobs.starting >= allowed.starting) return null;
     this.#jobs.set(wallet, jobs);
     jobs.starting += 1;
     jobs.running += 1;
@@ -129,9 +134,9 @@ export class JobAllowance {
     return { lockEnded, begun, answered, ended };
   }
 
-  /** Milliseconds until the wallet's next job may start. */
-  restMs(wallet: string): number {
-    return this.#pauses.left(wallet);
+  /** The wallet's rest, because several of its jobs ended at the operator's expense, one after the other; null if its next job may start. */
+  rest(wallet: string): Rest | null {
+    return this.#pauses.rest(wallet);
   }
 
   /** An answer of the wallet was settled: it has paid. */
@@ -148,7 +153,7 @@ export class JobAllowance {
    * excuse left. A job that fails during a rest is not counted: it began before the rest.
    */
   failed(wallet: string, { isWorkersFault }: { isWorkersFault: boolean }): void {
-    if (this.restMs(wallet) > 0) return;
+    if (this.rest(wallet) !== null) return;
     if (isWorkersFault && this.#of(wallet).excuses > 0) {
       return this.#change(wallet, ({ excuses }) => ({ excuses: excuses - 1 }));
     }
@@ -185,7 +190,7 @@ export class JobAllowance {
   lockReverted(wallet: string, name: string): boolean {
     if (!BY_THE_WALLET.has(name)) return false;
     this.#change(wallet, () => ({ starting: 1 }));
-    this.#pauses.failed(wallet);
+    this.#pauses.failed(wallet, name);
     return true;
   }
 

@@ -128,7 +128,8 @@ export const ERROR_GUIDE: Record<ErrorCode, ErrorEntry> = {
     retry: "Yes, after `details.retry_after` seconds.",
   },
   service_unavailable: {
-    cause: "The settlement chain or a part of the service is out of reach, or the worker broke off.",
+    cause:
+      "The settlement chain or a part of the service is out of reach, the worker broke off, or the wallet's other requests keep this one waiting. The message says which.",
     fix: "Retry. Nothing is charged, but look at the job where `details.job_id` names one: another gateway may have ended it with an answer.",
     retry: "Yes, after `Retry-After` seconds where given.",
   },

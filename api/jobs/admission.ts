@@ -51,7 +51,7 @@ export type AdmittedJob = {
   authorization: SignedAuthorization | null;
 };
 
-/** What `checkTerms` asks. */
+/** What `refusalByTerms` asks. */
 export type TermsParts = {
   operator: Pick<Operator, "id">;
   head: Pick<Head, "time">;
@@ -62,7 +62,7 @@ export type AdmissionParts = AuthorizationParts &
   TermsParts & {
     operator: Pick<Operator, "mayNotLock">;
     times: Pick<JobTimes, "completion">;
-    balances: Pick<Balances, "bounded" | "read" | "restMs" | "authorizationKey">;
+    balances: Pick<Balances, "bounded" | "read" | "rest" | "authorizationKey">;
     workers: Pick<
       WorkerPool,
       "alwaysReasons" | "capable" | "hosts" | "isDeclared" | "largestWindow" | "modelsWith" | "mostTokens"
@@ -104,12 +104,17 @@ export async function admit(parts: AdmissionParts, plan: PlannedJob, signal: Abo
   await checkBalance(parts, plan, { least: quote(1, model), price: quote(asked, model) });
   const maxTokens = await outputTokens(parts, plan, signal);
   const credits = quote(authorization?.signed.maxTokens ?? maxTokens, model);
-  await renewTerms(parts, plan);
+  const lock = { wallet, credits, isAuthorized: authorization !== null };
+  const terms = parts.balances.terms(wallet);
+  // What speaks against the request may have changed, and other gateways lock credits of the same day.
+  const isSure = terms !== null && terms.dailyLimit === null && refusalByTerms(parts, lock) === null;
+  if (!isSure) await parts.balances.read(wallet);
   await checkBalance(parts, plan, { least: credits, price: credits });
   const signed = authorization === null ? null : await checkSignature(parts, plan, { ...authorization, maxTokens });
-  const restMs = parts.balances.restMs(wallet);
-  if (restMs > 0) throw walletRests(restMs);
-  checkTerms(parts, { wallet, credits, isAuthorized: signed !== null });
+  const refusal = refusalByTerms(parts, lock);
+  if (refusal !== null) throw refusal;
+  const rest = parts.balances.rest(wallet);
+  if (rest !== null) throw walletRests(rest);
   const showReasoning = asksReasoning(plan.request) || parts.workers.alwaysReasons(model.number);
   return { request: { ...plan.request, max_tokens: maxTokens }, showReasoning, credits, authorization: signed };
 }
@@ -183,39 +188,24 @@ async function outputTokens(
   );
 }
 
-/** Asks for the wallet's terms again if those that are known speak against the request: they may be others now. */
-async function renewTerms(
-  { balances, operator }: Pick<AdmissionParts, "balances" | "operator">,
-  plan: PlannedJob,
-): Promise<void> {
-  const known = balances.terms(plan.wallet);
-  const admits =
-    known !== null &&
-    !known.frozen &&
-    known.dailyLimit === null &&
-    known.operator === operator.id &&
-    known.authorized === (plan.authorization !== null);
-  if (!admits) await balances.read(plan.wallet);
-}
-
 /**
- * Throws what the escrow would refuse by the wallet's own terms, as far as the gateway knows them now. It is asked when a request comes, and again in
- * the moment before its lock: the wallet can change its terms while the request waits.
+ * What the escrow would refuse by the wallet's own terms, as far as the gateway knows them now; null if nothing. It is asked when a request comes, and
+ * again in the moment before its lock: the wallet can change its terms while the request waits.
  */
-export function checkTerms(
+export function refusalByTerms(
   { operator, head, balances }: TermsParts,
   { wallet, credits, isAuthorized }: { wallet: string; credits: number; isAuthorized: boolean },
-): void {
+): ApiError | null {
   const terms = balances.terms(wallet);
-  if (terms === null) return;
-  if (terms.operator !== operator.id) throw operatorNotChosen(terms.operator, operator.id);
-  if (terms.frozen) throw spendingFrozen();
+  if (terms === null) return null;
+  if (terms.operator !== operator.id) return operatorNotChosen(terms.operator, operator.id);
+  if (terms.frozen) return spendingFrozen();
   const spent = spentAt(terms, head.time);
   if (terms.dailyLimit !== null && spent + credits > terms.dailyLimit) {
-    throw dailyLimitReached(spent, terms.dailyLimit, credits);
+    return dailyLimitReached(spent, terms.dailyLimit, credits);
   }
-  if (terms.authorized === isAuthorized) return;
-  throw terms.authorized ? authorizationRequired() : authorizationInvalid(zeroAddress, null);
+  if (terms.authorized === isAuthorized) return null;
+  return terms.authorized ? authorizationRequired() : authorizationInvalid(zeroAddress, null);
 }
 
 // ---------------------------------------------------------------- refusals

@@ -5,15 +5,15 @@
  */
 import type { Address } from "viem";
 import { TurnQueue } from "../../shared/turn-queue.ts";
-import type { Balances } from "../chain/balances.ts";
+import type { Balances, Obstacle } from "../chain/balances.ts";
 import type { Model } from "../chain/directory.ts";
 import type { CountedJob } from "../chain/job-allowance.ts";
 import type { Pipeline } from "../chain/pipeline.ts";
-import { type ApiError, unavailable } from "../errors.ts";
+import { ApiError, unavailable } from "../errors.ts";
 import type { Demand, Place, WorkerPool } from "../workers/worker-pool.ts";
-import { checkTerms, type TermsParts } from "./admission.ts";
+import { refusalByTerms, type TermsParts } from "./admission.ts";
 import { QueuePace } from "./queue-pace.ts";
-import { insufficientCredits, noPlace, noWorkers, walletRests } from "./refusals.ts";
+import { insufficientCredits, noPlace, noWorkers, walletKeepsWaiting } from "./refusals.ts";
 
 /** Requests that wait for places of one model. The bytes of all of them are bounded with the bodies that they came in (api/routes/json-body.ts). */
 const MOST_WAITING = 10_000;
@@ -36,7 +36,7 @@ export type Admission = { place: Place } & Pick<CountedJob, "lockEnded" | "begun
 
 type Parts = TermsParts & {
   workers: Pick<WorkerPool, "capable" | "places" | "keep" | "onFreed" | "requestEnded">;
-  balances: Pick<Balances, "hold" | "known" | "terms" | "restMs">;
+  balances: Pick<Balances, "hold" | "known" | "terms" | "whyNot">;
   pipeline: Pick<Pipeline, "congested">;
   metrics: {
     queueSeconds: { observe: (labels: { model: string }, seconds: number) => void };
@@ -98,12 +98,9 @@ export class PlaceQueue {
     const { wallet, model, credits } = wanted;
     if (workers.capable(model.number, wanted).length === 0) throw noWorkers(model, credits);
     const queue = this.#queueOf(model.number);
-    let isHeld = false;
     const take = (tried: Tried): Admission | null => {
       const kept = this.#keep(wanted, queue, tried);
-      isHeld = kept === "held";
-      if (kept === null || kept === "held") return null;
-      queue.pace.served(Date.now());
+      if (kept !== null) queue.pace.served(Date.now());
       return kept;
     };
     const since = performance.now();
@@ -111,9 +108,7 @@ export class PlaceQueue {
     const refused = new AbortController();
     const refuse = (reason: "full" | "late", waited: number | null): void => {
       metrics.queueRefusals.inc({ ...labels, reason });
-      // Requests of its wallet in front of it may have used the credits all the time, so that this one was never tried.
-      isHeld ||= this.#holdsCredits(wanted);
-      const error = this.#refusal(wanted, queue, { isHeld, waited });
+      const error = this.#refusal(wanted, queue, waited);
       if (error.code === "no_workers_available") workers.requestEnded(model.number, false);
       refused.abort(error);
     };
@@ -187,29 +182,23 @@ export class PlaceQueue {
     }
   }
 
-  /**
-   * Reserves a place and credits for a request. Returns null if no place is free, and `held` if other locks hold the credits, the wallet's account is
-   * being read, or the wallet rests. Throws `insufficient_credits`, and what `checkTerms` throws.
-   */
-  #keep(wanted: Requested, { holding }: ModelQueue, tried: Tried): Admission | "held" | null {
+  /** Reserves a place and credits for a request. Returns null while it must wait. Throws the error that waiting does not change. */
+  #keep(wanted: Requested, { holding }: ModelQueue, tried: Tried): Admission | null {
     const { workers, balances } = this.#parts;
     const { model, credits, needs } = wanted;
     const wallet = wanted.wallet.toLowerCase();
     const leavesSpare = holding.has(wallet);
     const demand = `${credits} ${needs} ${leavesSpare}`;
     if (tried.has(demand)) return null;
-    // Its rest began while the request waited: it goes on waiting.
-    if (balances.restMs(wallet) > 0) return "held";
-    checkTerms(this.#parts, wanted);
-    const counted = balances.hold(wallet, credits);
-    if (counted === null) throw insufficientCredits(balances.known(wallet)?.free ?? 0, credits, model);
-    if (counted === "held") return "held";
+    const obstacle = this.#obstacle(wanted);
+    if (obstacle instanceof ApiError) throw obstacle;
+    if (obstacle !== null) return null;
     const place = workers.keep(model.number, { ...wanted, leavesSpare });
     if (place === null) {
-      counted.ended();
       tried.add(demand);
       return null;
     }
+    const counted = balances.hold(wallet, credits);
     holding.set(wallet, (holding.get(wallet) ?? 0) + 1);
     const lockEnded = () => {
       counted.lockEnded();
@@ -261,12 +250,15 @@ export class PlaceQueue {
     return free > 0 && turns.next((one) => mayLock(one) && one.serve(tried)) !== undefined;
   }
 
-  /** Whether other locks of the wallet hold the credits that the request needs. */
-  #holdsCredits({ wallet, credits }: Wanted): boolean {
-    const counted = this.#parts.balances.hold(wallet.toLowerCase(), credits);
-    if (counted === "held") return true;
-    counted?.ended();
-    return false;
+  /** Why the wallet may not lock the credits now: the error if waiting does not change it, or what the request waits for. Null if it may. */
+  #obstacle(wanted: Requested): ApiError | Exclude<Obstacle, "insufficient"> | null {
+    const { wallet, model, credits } = wanted;
+    const { balances } = this.#parts;
+    const refusal = refusalByTerms(this.#parts, wanted);
+    if (refusal !== null) return refusal;
+    const obstacle = balances.whyNot(wallet, credits);
+    if (obstacle !== "insufficient") return obstacle;
+    return insufficientCredits(balances.known(wallet)?.free ?? 0, credits, model);
   }
 
   /** Many changes at once cause one look. */
@@ -290,20 +282,13 @@ export class PlaceQueue {
     return queue;
   }
 
-  #refusal(
-    { wallet, model, credits }: Wanted,
-    { pace, ...queue }: ModelQueue,
-    { isHeld, waited }: { isHeld: boolean; waited: number | null },
-  ): ApiError {
-    const restMs = this.#parts.balances.restMs(wallet);
-    if (restMs > 0) return walletRests(restMs);
-    if (isHeld) {
-      return unavailable(
-        "Other requests of the wallet hold its credits until their locks are mined, or are as many as it may have for now; " +
-          "retry in a few seconds.",
-        5,
-      );
-    }
+  /** The error of a request that waited so many seconds in vain; null where the queue is full. */
+  #refusal(wanted: Requested, { pace, ...queue }: ModelQueue, waited: number | null): ApiError {
+    const { model, credits } = wanted;
+    // Requests of its wallet in front of it may have used the credits all the time, so that this one was never tried.
+    const obstacle = this.#obstacle(wanted);
+    if (obstacle instanceof ApiError) return obstacle;
+    if (obstacle !== null) return walletKeepsWaiting(obstacle);
     if (this.#parts.pipeline.congested) {
       return unavailable("Too many jobs wait for the settlement chain; retry in a few seconds.", 5);
     }

@@ -1,7 +1,9 @@
 /** Errors of a request that was admitted to no lock, and of a job that was locked and got no answer: nothing is charged for either. */
 import type { Hex } from "viem";
 import { toApiJobId } from "../../protocol/job-id.ts";
+import type { Obstacle } from "../chain/balances.ts";
 import type { Model } from "../chain/directory.ts";
+import type { Rest } from "../chain/failure-pauses.ts";
 import { ApiError, unavailable } from "../errors.ts";
 
 /** 402 with the details of the specification. */
@@ -103,11 +105,27 @@ export const requestRefused = (): ApiError =>
   );
 
 /** 503 to a wallet whose last jobs ended at the operator's expense, one after the other. */
-export function walletRests(restMs: number): ApiError {
-  const seconds = Math.ceil(restMs / 1000);
+export function walletRests({ ms, revert }: Rest): ApiError {
+  const seconds = Math.ceil(ms / 1000);
+  const next = `so its next request is taken in ${seconds} s`;
   return unavailable(
-    "The wallet's last requests failed at the models, or the wallet had changed or spent meanwhile what their locks needed, " +
-      `so its next one is taken in ${seconds} s. Change the request that fails.`,
+    revert === null
+      ? `The wallet's last jobs ended without a charge, ${next}. Change the request that fails.`
+      : `The settlement contract refused locks of the wallet, the last one with ${revert}, ${next}. The errors of those requests say what to change.`,
     seconds,
   );
 }
+
+/** What keeps a wallet's request waiting, apart from its rest. */
+const WAITS_FOR = {
+  account: "The wallet's account is still being read from the settlement chain",
+  credits: "Other requests of the wallet hold its credits until their locks are mined",
+  limit: "Other requests of the wallet hold what is left of its daily limit until their locks are mined",
+  jobs: "The wallet has as many unfinished jobs as it may have for now, and may have more with each answer",
+} satisfies Partial<Record<Obstacle & string, string>>;
+
+/** 503 to a request that its own wallet kept waiting until its time was over or the queue was full. */
+export const walletKeepsWaiting = (obstacle: Exclude<Obstacle, "insufficient">): ApiError =>
+  typeof obstacle === "object"
+    ? walletRests(obstacle)
+    : unavailable(`${WAITS_FOR[obstacle]}; nothing is charged. Retry in a few seconds.`, 5);

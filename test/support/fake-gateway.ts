@@ -162,7 +162,7 @@ export function fakeGateway({
       read: async () => free,
       known: () => null,
       terms: () => null,
-      restMs: () => 0,
+      rest: () => null,
       authorizationKey: async () => ESCROW,
       expectReturn: () => {},
       lockReverted: () => {},

@@ -2,13 +2,14 @@
 import { expect, it } from "vitest";
 import type { SpendingTerms } from "../../../../api/chain/balances.ts";
 import type { Model } from "../../../../api/chain/directory.ts";
+import type { Rest } from "../../../../api/chain/failure-pauses.ts";
 import {
   admit,
-  checkTerms,
   lockError,
   type PlannedJob,
   planJob,
   type RequestAuthorization,
+  refusalByTerms,
 } from "../../../../api/jobs/admission.ts";
 import { TokenizerBusy } from "../../../../api/jobs/tokens.ts";
 import { newJobId } from "../../../../protocol/job-id.ts";
@@ -23,7 +24,13 @@ const STAYS = new AbortController().signal;
 /** A wallet with so many credits asks about a text that must be counted. */
 function ask(
   free: number,
-  { maxTokens = 100, count = async () => 1_000, inTime = null as number | null, pauseMs = 0, isRead = true } = {},
+  {
+    maxTokens = 100,
+    count = async () => 1_000,
+    inTime = null as number | null,
+    rest = null as Rest | null,
+    isRead = true,
+  } = {},
 ) {
   const counted: string[] = [];
   const parts = fakeGateway({
@@ -31,7 +38,7 @@ function ask(
     workers: { mostTokens: () => inTime },
     balances: {
       ...spending(null),
-      restMs: () => pauseMs,
+      rest: () => rest,
       bounded: async () => (isRead ? { free, escrowed: 0 } : null),
     },
     tokens: {
@@ -108,26 +115,29 @@ it("refuses a text that is too long", async () => {
 });
 
 it.each([
-  [0, {}],
-  [1, { code: "service_unavailable", details: { retry_after: 1 } }],
-  [1_001, { code: "service_unavailable", details: { retry_after: 2 } }],
-])("says when a wallet whose requests failed has its next turn: %i ms", async (pauseMs, refusal) => {
-  expect(await ask(8, { pauseMs }).admitted.catch((error) => error)).toMatchObject(refusal);
+  [1, null, 1, /ended without a charge/],
+  [1_001, "Limits_Frozen", 2, /refused locks of the wallet, the last one with Limits_Frozen/],
+])("says why a wallet rests and when it has its next turn: %i ms, %s", async (ms, revert, seconds, message) => {
+  await expect(ask(8, { rest: { ms, revert } }).admitted).rejects.toMatchObject({
+    code: "service_unavailable",
+    message: expect.stringMatching(message),
+    details: { retry_after: seconds },
+  });
 });
 
 /** Noon of a day, Unix seconds. */
 const [DAY, NOON] = [20_000, 20_000 * 86_400 + 43_200];
-it.each<[string, Partial<SpendingTerms>, object]>([
+it.each<[string, Partial<SpendingTerms>, object | null]>([
   ["frozen", { frozen: true }, { code: "spending_frozen" }],
   ["for another operator", { operator: 2 }, { code: "operator_not_chosen" }],
   ["for authorized requests alone", { authorized: true }, { code: "authorization_required" }],
-  ["to the last credit of the day", { dailyLimit: 16, spentToday: 8, spentDay: DAY }, {}],
+  ["to the last credit of the day", { dailyLimit: 16, spentToday: 8, spentDay: DAY }, null],
   [
     "one credit beyond it",
     { dailyLimit: 15, spentToday: 8, spentDay: DAY },
     { code: "daily_limit_reached", details: { daily_limit: 15, spent_today: 8, credits_required: 8 } },
   ],
-  ["with all of the limit after a day that spent it", { dailyLimit: 8, spentToday: 8, spentDay: DAY - 1 }, {}],
+  ["with all of the limit after a day that spent it", { dailyLimit: 8, spentToday: 8, spentDay: DAY - 1 }, null],
   [
     "with none of it left by a block whose day is ahead",
     { dailyLimit: 8, spentToday: 8, spentDay: DAY + 1 },
@@ -136,14 +146,9 @@ it.each<[string, Partial<SpendingTerms>, object]>([
 ])("judges a wallet's terms for a lock of 8 credits: %s", (_, more, refusal) => {
   const terms = { ...spending(null).terms(), ...more };
   const parts = { operator: { id: 1 }, head: { time: NOON }, balances: { terms: () => terms } };
-  let refused: unknown = {};
-  try {
-    checkTerms(parts, { wallet: "0x01", credits: 8, isAuthorized: false });
-  } catch (error) {
-    refused = error;
-  }
-  expect(refused).toMatchObject(refusal);
-  if (Object.keys(refusal).length === 0) expect(refused).toEqual({});
+  const refused = refusalByTerms(parts, { wallet: "0x01", credits: 8, isAuthorized: false });
+  if (refusal === null) expect(refused).toBeNull();
+  else expect(refused).toMatchObject(refusal);
 });
 
 it("says when to come back while too many texts wait to be counted", async () => {

@@ -1,7 +1,7 @@
 /** Who gets a place at a worker, in which order, and what those are told who get none. */
 import type { Address } from "viem";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { SpendingTerms } from "../../../../api/chain/balances.ts";
+import type { Obstacle, SpendingTerms } from "../../../../api/chain/balances.ts";
 import { PlaceQueue } from "../../../../api/jobs/place-queue.ts";
 import type { Demand } from "../../../../api/workers/worker-pool.ts";
 import { placeAt, registered } from "../../../support/fake-gateway.ts";
@@ -24,9 +24,9 @@ let congested: boolean;
 /** Credits of each wallet, and of its locks on their way. */
 let credits: Map<string, number>;
 let locking: Map<string, number>;
-/** What each wallet allows, if it is known and not all, and how long it rests. */
+/** What each wallet allows, if it is known and not all, and what else keeps it from a lock. */
 let terms: Map<string, Partial<SpendingTerms>>;
-let restMs: Map<string, number>;
+let obstacles: Map<string, Obstacle>;
 let served: string[];
 let counted: string[];
 let queue: PlaceQueue;
@@ -35,7 +35,7 @@ let freed: () => void;
 beforeEach(() => {
   vi.useFakeTimers();
   [free, queued, isCapable, congested, onlySpare] = [0, 0, true, false, false];
-  [credits, locking, terms, restMs, served, counted] = [new Map(), new Map(), new Map(), new Map(), [], []];
+  [credits, locking, terms, obstacles, served, counted] = [new Map(), new Map(), new Map(), new Map(), [], []];
   const workers = {
     capable: () => (isCapable ? [registered()] : []),
     places: () => ({ free, spare: Math.min(free, Math.floor(queued / 8)) }),
@@ -50,12 +50,14 @@ beforeEach(() => {
     },
   };
   const balances = {
-    hold: (wallet: string, asked: number) => {
+    whyNot: (wallet: string, asked: number) => {
       const has = credits.get(wallet) ?? 1_000;
-      const held = locking.get(wallet) ?? 0;
-      if (has < asked) return null;
-      if (has - held < asked) return "held" as const;
-      locking.set(wallet, held + asked);
+      if (has < asked) return "insufficient";
+      if (has - (locking.get(wallet) ?? 0) < asked) return "credits";
+      return obstacles.get(wallet) ?? null;
+    },
+    hold: (wallet: string, asked: number) => {
+      locking.set(wallet, (locking.get(wallet) ?? 0) + asked);
       const lockEnded = () => {
         locking.set(wallet, (locking.get(wallet) ?? 0) - asked);
         asked = 0;
@@ -64,7 +66,6 @@ beforeEach(() => {
     },
     known: (wallet: string) => ({ free: credits.get(wallet) ?? 1_000, escrowed: 0 }),
     terms: (wallet: string) => ({ ...spending(null).terms(), ...terms.get(wallet) }),
-    restMs: (wallet: string) => restMs.get(wallet) ?? 0,
   };
   const pipeline = {
     get congested() {
@@ -261,24 +262,41 @@ describe("a request", () => {
 
   it("goes on waiting while its wallet rests, and lets others pass", async () => {
     void ask("a");
-    restMs.set("a", 2_000);
+    obstacles.set("a", { ms: 2_000, revert: null });
     give();
     void ask("b");
     await pass(1_000);
     expect(served).toEqual(["b"]);
-    restMs.delete("a");
+    obstacles.delete("a");
     give();
     await pass(250);
     expect(served).toEqual(["b", "a"]);
   });
 
-  it("is told how long its wallet rests where it rests to the end", async () => {
+  it.each<[Obstacle, number, RegExp]>([
+    [{ ms: 1_001, revert: null }, 2, /ended without a charge, so its next request is taken in 2 s/],
+    [{ ms: 8_000, revert: "Limits_Frozen" }, 8, /refused locks .* with Limits_Frozen, so its next .* in 8 s/],
+    ["account", 5, /account is still being read/],
+    ["limit", 5, /hold what is left of its daily limit/],
+    ["jobs", 5, /as many unfinished jobs as it may have for now/],
+  ])("is told what its wallet had to wait for to the end: %j", async (obstacle, seconds, message) => {
     const refused = told(ask("a"));
-    restMs.set("a", 1_001);
+    obstacles.set("a", obstacle);
     give();
     await pass(SECONDS * 1_000);
-    expect(await refused).toMatchObject({ code: "service_unavailable", details: { retry_after: 2 } });
-    expect(free).toBe(1);
+    expect(await refused).toMatchObject({
+      code: "service_unavailable",
+      message: expect.stringMatching(message),
+      details: { retry_after: seconds },
+    });
+    expect([free, counted.includes("unserved")]).toEqual([1, false]);
+  });
+
+  it("is told what only its wallet can change, also if its turn never came", async () => {
+    const late = told(ask("a"));
+    terms.set("a", { frozen: true });
+    await pass(SECONDS * 1_000);
+    expect(await late).toMatchObject({ code: "spending_frozen" });
   });
 
   it("is told to ask for less where places are free, and only cover lacks", async () => {
