@@ -367,11 +367,20 @@ async function postOn(agent: HttpAgent, send: typeof requestHttp, url: URL, requ
   }
 }
 
-/** Resolves a name for `net.connect`; fails if one of its addresses is refused. */
+/**
+ * Most addresses of a name. Node tries one after the other, and each one that fails at once makes its stack deeper: some thousands end the process.
+ * Each is also a connection to somewhere that the owner of the name chose.
+ */
+const MOST_ADDRESSES = 32;
+
+/** Resolves a name for `net.connect`; fails if one of its addresses is refused, or if there are too many. */
 function guardedLookup(policy: EndpointPolicy, resolve: Resolve): LookupFunction {
   return (host, { all }, callback) => {
     resolve(host)
       .then((addresses) => {
+        if (addresses.length > MOST_ADDRESSES) {
+          throw new EndpointRefused(`${host} has ${addresses.length} addresses; at most ${MOST_ADDRESSES} are tried`);
+        }
         for (const { address } of addresses) refuseAddress(address, policy);
         return addresses;
       })

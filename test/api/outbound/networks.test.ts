@@ -82,6 +82,11 @@ describe("a connection", () => {
     await expect(ask("10.1.0.0/16", addresses)).rejects.toMatchObject({ code: "ENDPOINT_REFUSED" });
   });
 
+  it("is refused when the name has more addresses than anybody needs", async () => {
+    const many = (count: number) => Array.from({ length: count }, (_, n) => ({ address: `10.1.0.${n}`, family: 4 }));
+    await expect(ask("10.1.0.0/16", many(33))).rejects.toThrow("has 33 addresses; at most 32 are tried");
+  });
+
   it("is tried to a listed address, and to the same one not without the list", async () => {
     // Nobody is there: what matters is who says no.
     const nobody = [{ address: "fdb7:9e11:40d3::1", family: 6 }];
