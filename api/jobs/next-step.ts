@@ -32,7 +32,8 @@
  *                 …                                             until proof      wait: the worker finalizes its proof
  *                                                                 + 3,630
  *                 …                                             later            finalize
- *                 not the proven answer, and answers are kept   any              ask the worker that proved it
+ *                 another answer, which its client has          any              dispute the charge
+ *                 no answer, and answers are kept               any              ask the worker that proved it
  *                 … it does not deliver                         proof < 2,700    wait: the worker withholds its answer
  *                 … answers are not kept                        proof < 2,700    wait: nobody asked the worker
  *                 … either                                      proof ≥ 2,700    dispute the charge
@@ -199,13 +200,14 @@ function provenStep(job: JobFacts, chain: JobOnChain, now: number, windows: Wind
     if (isInTime) return isProvers ? { do: "settle", acknowledgeFirst: false } : WAIT;
     return now >= finalizeFrom + windows.inclusion ? { do: "finalize" } : WAIT;
   }
+  const isAnother = job.answer !== null;
   // With a retention of 0 hours the answer would not be kept, so it is not asked for, and its charge is disputed.
-  if (job.asked === null && job.isDeliverable) return { do: "ask" };
+  if (job.asked === null && job.isDeliverable && !isAnother) return { do: "ask" };
   if (now >= finalizeFrom + windows.inclusion) return { do: "finalize" };
   const disputeFrom = finalizeFrom - Math.min(DISPUTE_MARGIN, windows.finalization / 2);
-  // A worker that was not asked withholds nothing.
-  const blamed = job.asked === null ? {} : { isWithheld: true as const };
-  return now >= disputeFrom ? { do: "dispute", ...blamed } : { do: "wait", until: null, ...blamed };
+  // A worker that was not asked withholds nothing. One that proved another text than the client has is not asked: it would be paid for that text.
+  const blamed = job.asked === null && !isAnother ? {} : { isWithheld: true as const };
+  return isAnother || now >= disputeFrom ? { do: "dispute", ...blamed } : { do: "wait", until: null, ...blamed };
 }
 
 /** Settled. Where the worker finalized its own proof while no gateway ran, the client has paid for an answer that is still to be fetched. */

@@ -196,7 +196,8 @@ describe("a job that its worker proved", () => {
       { do: "withdraw-refusal" },
     ],
     ["the client was refused, long ago", { answer: ANSWER, refusal: TIMEOUT }, 3_730, { do: "withdraw-refusal" }],
-    ["another answer is here", { answer: OTHER_ANSWER }, 149, { do: "ask" }],
+    ["its client has another answer", { answer: OTHER_ANSWER }, 149, DISPUTE],
+    ["its client has another answer, and no dispute was opened", { answer: OTHER_ANSWER }, 3_730, { do: "finalize" }],
     ["no answer is here", {}, 149, { do: "ask" }],
     ["no answer is here, whatever its client was told", { refusal: BROKE_OFF }, 200, { do: "ask" }],
     ["its worker does not deliver", { asked: "none" }, 2_799, WITHHELD],
@@ -205,7 +206,6 @@ describe("a job that its worker proved", () => {
     ["its worker is away, and time runs out", { asked: "later" }, 2_800, DISPUTE],
     ["nobody disputed it in time, and its worker may still finalize", { asked: "none" }, 3_729, DISPUTE],
     ["nobody disputed it in time, and its worker does not finalize", { asked: "none" }, 3_730, { do: "finalize" }],
-    ["its worker proved something else than is here", { answer: OTHER_ANSWER, asked: "none" }, 2_800, DISPUTE],
     // Its worker was not asked: it withholds nothing.
     ["no answer would be kept", { isDeliverable: false }, 149, WAIT],
     ["no answer would be kept, and time runs out", { isDeliverable: false }, 2_800, { do: "dispute" }],
