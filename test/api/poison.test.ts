@@ -83,7 +83,7 @@ describe("a request that fails at model servers", () => {
       // 8 or 32 before the first one failed, and those that began between the rests of the time that the others waited.
       expect(rows[0].jobs).toBeLessThanOrEqual(50);
       expect(replies.filter(({ status }) => status === 200)).toEqual([]);
-      const why = /^(Other requests of the wallet hold|The wallet's last requests failed at the models)/;
+      const why = /^(The wallet has as many unfinished jobs|The wallet's last jobs ended without a charge)/;
       const waited = replies.filter(({ body }) => why.test(body.error.message));
       expect(waited.length).toBe(60 - rows[0].jobs);
       expect((await honest.api.post("/v1/chat/completions", chat(MODEL, "Hello"))).status).toBe(200);
