@@ -46,7 +46,7 @@ const LONGEST_LAPSE_MS = 3_600_000;
  * Receivers of prompt webhooks may have half of their thread's time, those of webhooks that are not prompt a quarter of theirs, and those of wallets
  * without credits an eighth of theirs.
  */
-const REST = { prompt: 1, others: 3, unpaid: 7 };
+const REST: Record<Lane["kind"], number> = { prompt: 1, others: 3, unpaid: 7 };
 
 /** How long the dispatcher remembers when it last served a wallet. */
 const SERVED_MS = 3_600_000;
@@ -64,7 +64,7 @@ const LEASE_SPARE_MS = 10_000;
 export class DeliveryDispatcher {
   readonly #parts: Parts;
   readonly #settings: DispatchSettings;
-  readonly #threads: Record<keyof typeof REST, AttemptThread>;
+  readonly #threads: Record<Lane["kind"], AttemptThread>;
   readonly #running = new Running();
   /** When a wallet's last attempt that was not prompt began, ms since the epoch. */
   readonly #served = new Map<string, number>();
@@ -151,7 +151,7 @@ export class DeliveryDispatcher {
     for (const taken of rows) {
       const { pace } = known.get(taken.webhookId) as DueWebhook;
       const lane = shares.get(taken.webhookId)?.lane as Lane;
-      if (!lane.prompt) this.#served.set(lane.wallet, Date.now());
+      if (lane.kind !== "prompt") this.#served.set(lane.wallet, Date.now());
       this.#begin({ ...taken, pace, lane });
     }
   }
@@ -183,10 +183,9 @@ export class DeliveryDispatcher {
     try {
       url = cipher.decrypt(claimed.url, urlContext(webhookId));
       const secret = cipher.decrypt(claimed.secret, webhookId);
-      const { wallet: owner, prompt, paying } = claimed.lane;
+      const { wallet: owner, kind } = claimed.lane;
       const message = { url, body, secret, timeoutMs: this.#settings.timeoutMs, owner };
-      const thread = this.#threads[prompt ? "prompt" : paying ? "others" : "unpaid"];
-      outcome = await thread.attempt(message, this.#abort.signal);
+      outcome = await this.#threads[kind].attempt(message, this.#abort.signal);
     } catch (error) {
       // Cut by the stop or by the death of its thread, or a secret of another master key. When the lease runs out, it is attempted again.
       logger.error({ err: error, delivery: id, webhook: webhookId }, "an attempt could not be made");
@@ -238,7 +237,7 @@ export class DeliveryDispatcher {
       if (result === "delayed") continue;
       const late = heldMs > SLOW_PART * this.#settings.timeoutMs;
       const pace = result === "timeout" || result === "connection" ? "silent" : late ? "slow" : "prompt";
-      if (pace !== "prompt" && claimed.lane.prompt) this.#lapse(claimed.lane.wallet);
+      if (pace !== "prompt" && claimed.lane.kind === "prompt") this.#lapse(claimed.lane.wallet);
       if (pace !== claimed.pace) paces.set(claimed.webhookId, pace);
     }
     if (paces.size === 0) return;

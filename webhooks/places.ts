@@ -17,34 +17,31 @@ export type DueWebhook = { id: string; wallet: string; pace: Pace; due: number; 
 /** Attempts at once of a new or silent webhook. */
 const UNPROVEN_AT_ONCE = 2;
 
-/** A group of one wallet's webhooks that share places: its prompt ones, or those that are not. `paying`: the wallet has credits. */
-export type Lane = { wallet: string; prompt: boolean; paying: boolean };
-const laneKey = ({ wallet, prompt }: Pick<Lane, "wallet" | "prompt">): string =>
-  `${wallet} ${prompt ? "prompt" : "other"}`;
+/** A group of one wallet's webhooks that share places: all of them if it has no credits (`unpaid`), else its prompt ones, or its others. */
+export type Lane = { wallet: string; kind: "prompt" | "others" | "unpaid" };
+const laneKey = ({ wallet, kind }: Lane): string => `${wallet} ${kind}`;
 
 /** Attempts that run now. */
 export class Running {
   readonly #lanes = new Map<string, number>();
   readonly #webhooks = new Map<string, number>();
-  #notPrompt = 0;
-  #unpaid = 0;
+  readonly #kinds = { prompt: 0, others: 0, unpaid: 0 };
 
   /** Notes that an attempt begins (1) or is over (-1). */
   change(webhook: string, lane: Lane, by: 1 | -1): void {
     add(this.#lanes, laneKey(lane), by);
     add(this.#webhooks, webhook, by);
-    if (!lane.prompt) this.#notPrompt += by;
-    if (!lane.paying) this.#unpaid += by;
+    this.#kinds[lane.kind] += by;
   }
 
   ofLane = (lane: Lane): number => this.#lanes.get(laneKey(lane)) ?? 0;
   ofWebhook = (id: string): number => this.#webhooks.get(id) ?? 0;
   get notPrompt(): number {
-    return this.#notPrompt;
+    return this.#kinds.others + this.#kinds.unpaid;
   }
   /** Attempts for wallets without credits. */
   get unpaid(): number {
-    return this.#unpaid;
+    return this.#kinds.unpaid;
   }
 }
 
@@ -75,19 +72,18 @@ type Slot = { webhook: string; lane: Lane; turn: number; served: number; since: 
 /** How many deliveries of each webhook are attempted now, and in which lane. */
 export function shareOut(due: readonly DueWebhook[], places: Places): Map<string, { most: number; lane: Lane }> {
   const laneOf = ({ wallet, pace }: DueWebhook): Lane => {
-    const paying = places.hasCredits(wallet);
-    return { wallet, prompt: pace === "prompt" && paying && !places.hasLapsed(wallet), paying };
+    if (!places.hasCredits(wallet)) return { wallet, kind: "unpaid" };
+    return { wallet, kind: pace === "prompt" && !places.hasLapsed(wallet) ? "prompt" : "others" };
   };
   const lanes = Map.groupBy(due, (webhook) => laneKey(laneOf(webhook)));
   const slots = [...lanes.values()].flatMap((webhooks) => slotsOf(laneOf(webhooks[0] as DueWebhook), webhooks, places));
-  // If the webhooks that are not prompt need more than their places, paying wallets come first, and among equals the wallet that has waited
+  // If the webhooks that are not prompt need more than their places, wallets with credits come first, and among equals the wallet that has waited
   // longest.
-  const others = slots
-    .filter(({ lane }) => !lane.prompt)
-    .sort((a, b) => a.turn - b.turn || a.served - b.served || a.since - b.since);
-  const unpaid = others.filter(({ lane }) => !lane.paying).slice(0, Math.max(0, places.unpaid));
-  const notPrompt = [...others.filter(({ lane }) => lane.paying), ...unpaid].slice(0, Math.max(0, places.notPrompt));
-  const chosen = [...slots.filter(({ lane }) => lane.prompt), ...notPrompt]
+  const of = (kind: Lane["kind"]) => slots.filter(({ lane }) => lane.kind === kind);
+  const inTurn = (a: Slot, b: Slot) => a.turn - b.turn || a.served - b.served || a.since - b.since;
+  const unpaid = of("unpaid").sort(inTurn).slice(0, Math.max(0, places.unpaid));
+  const notPrompt = [...of("others").sort(inTurn), ...unpaid].slice(0, Math.max(0, places.notPrompt));
+  const chosen = [...of("prompt"), ...notPrompt]
     .sort((a, b) => a.turn - b.turn || a.since - b.since)
     .slice(0, Math.max(0, places.free));
   const shares = new Map<string, { most: number; lane: Lane }>();

@@ -60,11 +60,11 @@ describe("places", () => {
 
   it("count by whether they are prompt and paid", () => {
     const running = new Running();
-    running.change("a", { wallet: "a", prompt: true, paying: true }, 1);
-    running.change("b", { wallet: "b", prompt: false, paying: true }, 1);
-    running.change("c", { wallet: "c", prompt: false, paying: false }, 1);
+    running.change("a", { wallet: "a", kind: "prompt" }, 1);
+    running.change("b", { wallet: "b", kind: "others" }, 1);
+    running.change("c", { wallet: "c", kind: "unpaid" }, 1);
     expect([running.notPrompt, running.unpaid]).toEqual([2, 1]);
-    running.change("c", { wallet: "c", prompt: false, paying: false }, -1);
+    running.change("c", { wallet: "c", kind: "unpaid" }, -1);
     expect([running.notPrompt, running.unpaid]).toEqual([1, 0]);
   });
 
@@ -91,16 +91,16 @@ describe("places", () => {
 
   it("that are taken count: a wallet with attempts running comes behind one without", () => {
     const running = new Running();
-    for (const _ of [1, 2]) running.change("used", { wallet: "used", prompt: true, paying: true }, 1);
+    for (const _ of [1, 2]) running.change("used", { wallet: "used", kind: "prompt" }, 1);
     const due = [webhook("used", "used", "prompt"), webhook("idle", "idle", "prompt", { since: 99 })];
     expect(given(due, { running, free: 2 })).toEqual({ idle: 2 });
-    running.change("used", { wallet: "used", prompt: true, paying: true }, -1);
+    running.change("used", { wallet: "used", kind: "prompt" }, -1);
     expect(given(due, { running, free: 8 })).toEqual({ used: 3, idle: 4 });
   });
 
   it("of one wallet go to its webhook with the fewest running attempts", () => {
     const running = new Running();
-    for (const _ of [1, 2, 3]) running.change("used", { wallet: "same", prompt: true, paying: true }, 1);
+    for (const _ of [1, 2, 3]) running.change("used", { wallet: "same", kind: "prompt" }, 1);
     const due = [webhook("used", "same", "prompt"), webhook("idle", "same", "prompt", { since: 99 })];
     expect(given(due, { running })).toEqual({ idle: 1 });
   });
