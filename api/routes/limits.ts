@@ -103,6 +103,8 @@ function hasToken(header: string | undefined, token: string): boolean {
 /** The response headers that scripts in a browser may read. */
 const EXPOSED = Object.keys(HEADERS).join(", ").toLowerCase();
 const PREFLIGHT_SECONDS = "7200";
+/** Names of headers that a preflight may ask for, in characters. A proxy takes a gateway whose answer has a long head for broken. */
+const MOST_NAMES = 1_024;
 
 /**
  * Any origin may call the API: a key in the Authorization header is the only authority there is, and no browser adds it by
@@ -128,8 +130,9 @@ export const preflight: RequestHandler = (request, response, next) => {
   response.setHeader("allow", methods);
   response.setHeader("access-control-allow-methods", methods);
   // SDKs send headers of their own (x-stainless-…): a list of names would never be complete.
-  const asked = request.headers["access-control-request-headers"];
-  response.setHeader("access-control-allow-headers", asked ?? "authorization, content-type, idempotency-key");
+  const asked = request.headers["access-control-request-headers"] ?? "";
+  const isUsual = asked !== "" && asked.length <= MOST_NAMES;
+  response.setHeader("access-control-allow-headers", isUsual ? asked : "authorization, content-type, idempotency-key");
   response.setHeader("access-control-max-age", PREFLIGHT_SECONDS);
   response.setHeader("vary", "access-control-request-headers");
   response.status(204).end();

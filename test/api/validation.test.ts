@@ -403,20 +403,33 @@ describe("a method that a path does not have", () => {
 });
 
 describe("a browser on another site", () => {
-  it("gets its preflight answered without a key, with the headers that SDKs send", async () => {
-    const response = await fetch(`${stack.info.base_url}/v1/chat/completions`, {
+  const preflight = (names: string) =>
+    fetch(`${stack.info.base_url}/v1/chat/completions`, {
       method: "OPTIONS",
       headers: {
         origin: "https://somewhere.test",
         "access-control-request-method": "POST",
-        "access-control-request-headers": "authorization,content-type,x-stainless-os",
+        "access-control-request-headers": names,
       },
     });
+
+  it("gets its preflight answered without a key, with the headers that SDKs send", async () => {
+    const response = await preflight("authorization,content-type,x-stainless-os");
     expect(response.status).toBe(204);
     expect(response.headers.get("access-control-allow-origin")).toBe("*");
     expect(response.headers.get("access-control-allow-methods")).toBe("POST");
     expect(response.headers.get("access-control-allow-headers")).toBe("authorization,content-type,x-stainless-os");
     expect(response.headers.get("access-control-allow-credentials")).toBeNull();
+  });
+
+  it("gets no long head back for long names: a proxy would take the gateway for broken", async () => {
+    const response = await preflight(`authorization,${"x".repeat(5_000)}`);
+    expect(response.status).toBe(204);
+    expect(response.headers.get("access-control-allow-headers")).toBe("authorization, content-type, idempotency-key");
+    const folder = await fetch(`${stack.info.base_url.replace(/\/v1$/, "")}/app/assets?${"x".repeat(5_000)}`, {
+      redirect: "manual",
+    });
+    expect([folder.status, folder.headers.get("location")]).toEqual([404, null]);
   });
 
   it("may read the service's headers, of errors as well", async () => {

@@ -282,7 +282,7 @@ const showPage =
  */
 function staticFiles(page: ReturnType<typeof showPage>): Router {
   const files = join(WEB_DIST, "assets");
-  const assets = express.static(files, { immutable: true, maxAge: "1y", index: false });
+  const assets = express.static(files, { immutable: true, maxAge: "1y", index: false, redirect: false });
   const missing: RequestHandler = (request) => {
     throw new WebError("not_found", `There is no ${pathOf(request)}: reload the page, a newer version is there.`);
   };
