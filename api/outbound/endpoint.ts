@@ -128,7 +128,8 @@ export function guardedAgent(options: GuardedAgentOptions): Agent {
       connect({ ...target, httpSocket: httpSocket as unknown as Socket }, (...result) => {
         const [, secured] = result;
         // Answers are long: the bytes that may come grow with the bytes that were read.
-        if (secured != null) httpSocket.allow(() => SPARE_BYTES + WIRE_BYTES * secured.bytesRead, { recovers: true });
+        if (secured != null)
+          httpSocket.allow(() => SPARE_BYTES + WIRE_BYTES * secured.bytesRead, Number.POSITIVE_INFINITY);
         callback(...result);
       });
     },
@@ -194,6 +195,8 @@ const HANDSHAKE_BYTES = 16 * 1024;
  * handshake a server can send session tickets and other messages of TLS without an end, which only these bytes tell of.
  */
 const ANSWER_BYTES = 64 * 1024;
+/** As much of it waits for no turn: session tickets, and the head of an answer. Messages of TLS in it take at most some milliseconds. */
+const AT_ONCE_BYTES = 4 * 1024;
 
 /** Bytes that a worker may send in its connection for each byte of its answers, and in addition. An event of a few bytes takes up to three records. */
 const WIRE_BYTES = 4;
@@ -220,14 +223,14 @@ class CountingAgent extends HttpsAgent {
   override createConnection(options: NetConnectOpts & Owned, callback?: (error: Error | null, stream: Duplex) => void) {
     const counted = new CountedSocket(options, this.#turns, options.owner ?? "");
     const secured = super.createConnection({ ...options, socket: counted } as never, callback);
-    secured?.once("secureConnect", () => counted.allow(() => ANSWER_BYTES));
+    secured?.once("secureConnect", () => counted.allow(() => ANSWER_BYTES, AT_ONCE_BYTES));
     if (secured != null) countedOf.set(secured, counted);
     return secured;
   }
 
   override reuseSocket(socket: Duplex, request: ClientRequest): void {
     super.reuseSocket(socket, request);
-    countedOf.get(socket)?.allow(() => ANSWER_BYTES);
+    countedOf.get(socket)?.allow(() => ANSWER_BYTES, AT_ONCE_BYTES);
   }
 }
 
@@ -239,7 +242,8 @@ const QUICK_MS = 2;
 
 /**
  * A TCP connection that breaks when more bytes have come than are allowed: at first those of a TLS handshake. The server chooses how long TLS takes
- * to read a piece, so a piece is handed to TLS at the owner's turn. After the handshake only pieces that follow a slow one wait.
+ * to read a piece, so a piece is handed to TLS at the owner's turn. After the handshake only pieces that follow a slow one wait, and
+ * those beyond a number of bytes.
  */
 class CountedSocket extends Duplex {
   readonly #socket;
@@ -249,8 +253,8 @@ class CountedSocket extends Duplex {
   #isSecure = false;
   /** Whether a piece is handed on at once, because the one before was quick. */
   #isQuick = false;
-  /** Whether pieces are handed on at once again after a quick one that waited. */
-  #recovers = false;
+  /** Of the bytes that may come, so many are handed on at once. */
+  #atOnce = 0;
   onWait: (waits: boolean) => void = () => {};
   /** True while a piece waits for its turn. */
   #waits = false;
@@ -269,17 +273,14 @@ class CountedSocket extends Duplex {
       .on("error", (error) => this.#end(() => this.destroy(error)));
   }
 
-  /**
-   * After the handshake, and for each request: from now on `most()` bytes may come; it is asked each time some come. `recovers`: a slow piece makes
-   * only the next ones wait for turns, until one is quick, as in long answers. Otherwise all that follow wait.
-   */
-  allow(most: () => number, { recovers } = { recovers: false }): void {
+  /** After the handshake, and for each request: from now on `most()` bytes may come; it is asked each time some come. The first `atOnce` wait for no turn. */
+  allow(most: () => number, atOnce: number): void {
     this.#received = 0;
     this.#most = most;
     this.#whatIsLong = "what the server sent in its TLS connection is";
+    this.#atOnce = atOnce;
     // The handshake itself had its turn.
     if (!this.#isSecure) [this.#isSecure, this.#isQuick] = [true, true];
-    this.#recovers = recovers;
   }
 
   #take(data: Buffer): void {
@@ -287,10 +288,8 @@ class CountedSocket extends Duplex {
     const most = this.#most();
     if (this.#received > most) {
       this.destroy(new Error(`${this.#whatIsLong} longer than ${most} bytes`));
-    } else if (this.#isQuick) {
-      const { isMoreWanted, isQuick } = this.#handOn(data);
-      this.#isQuick = isQuick;
-      if (!isMoreWanted) this.#socket.pause();
+    } else if (this.#isQuick && this.#received <= this.#atOnce) {
+      if (!this.#handOn(data)) this.#socket.pause();
     } else {
       this.#waits = true;
       this.onWait(true);
@@ -298,8 +297,7 @@ class CountedSocket extends Duplex {
       const handOn = () => {
         this.#waits = false;
         this.onWait(false);
-        const { isMoreWanted, isQuick } = this.#handOn(data);
-        if (this.#recovers) this.#isQuick = isQuick;
+        const isMoreWanted = this.#handOn(data);
         if (this.#after !== undefined) this.#after();
         else if (isMoreWanted) this.#socket.resume();
       };
@@ -313,11 +311,13 @@ class CountedSocket extends Duplex {
     else act();
   }
 
-  /** TLS reads the piece before this returns. */
-  #handOn(data: Buffer): { isMoreWanted: boolean; isQuick: boolean } {
+  /** TLS reads the piece before this returns. False if more is not wanted yet. */
+  #handOn(data: Buffer): boolean {
+    const isAfterHandshake = this.#isSecure;
     const begun = performance.now();
     const isMoreWanted = this.push(data);
-    return { isMoreWanted, isQuick: performance.now() - begun < QUICK_MS };
+    if (isAfterHandshake) this.#isQuick = performance.now() - begun < QUICK_MS;
+    return isMoreWanted;
   }
 
   override _read(): void {

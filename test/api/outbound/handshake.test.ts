@@ -165,6 +165,18 @@ it("hands on at once what follows the handshake, also for later requests", async
   expect(asked).toHaveBeenCalledTimes(handshake);
 });
 
+it("lets what a receiver sends beyond the beginning of an answer wait for turns", async () => {
+  vi.useFakeTimers({ toFake: ["performance"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const turns = new Turns(0);
+  const { send, bodies } = await receiver(0, true, turns);
+  const asked = vi.spyOn(turns, "run");
+  // Its answers have 100,000 bytes.
+  expect(await send("{}")).toMatchObject({ result: "delivered" });
+  expect(bodies).toEqual(["{}"]);
+  expect(asked.mock.calls.length).toBeGreaterThan(1);
+});
+
 it("does not count time that an attempt waits for its turn as its receiver's", async () => {
   const turns = new Turns(0);
   const { release, waiting } = hold(turns);
