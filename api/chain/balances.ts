@@ -15,8 +15,6 @@ import { ReadLane } from "../../shared/read-lane.ts";
 import { sleep } from "../../shared/sleep.ts";
 import { ifIndexed, walletsWithCredits } from "../db/index-reads.ts";
 import { CHAIN_JOB_ID } from "../db/pool.ts";
-import type { Rest } from "./failure-pauses.ts";
-import { type CountedJob, JobAllowance } from "./job-allowance.ts";
 import { accountIn, endOfBlock, type MinedBatch } from "./operations.ts";
 import { type Head, type Rpc, RpcError, RpcUnreachable } from "./rpc.ts";
 
@@ -53,12 +51,6 @@ const SECONDS_PER_DAY = 86_400;
 /** Credits that count against the daily limit of a lock at this chain time (Unix seconds): those of a UTC day before do not. */
 export const spentAt = ({ spentDay, spentToday }: SpendingTerms, time: number): number =>
   spentDay < Math.floor(time / SECONDS_PER_DAY) ? 0 : spentToday;
-
-/**
- * Why no lock of a wallet can be sent now. `account`: it is being read. `insufficient`: the wallet has too few credits, or too little left of its daily
- * limit. `credits` and `limit`: so it may be once its locks on their way are mined. `jobs`: it has as many jobs as it may.
- */
-export type Obstacle = Rest | "account" | "insufficient" | "credits" | "limit" | "jobs";
 
 /** Credits that a settlement gives back if it is mined before `until` (chain time, Unix seconds). */
 type Return = { credits: number; until: number };
@@ -117,8 +109,6 @@ export class Balances {
   /** Reads by `bounded` in the second that began at `since`, `performance.now()`. */
   #boundedReads = { since: Number.NEGATIVE_INFINITY, count: 0 };
 
-  /** How many jobs of each wallet are started and run at a time. */
-  readonly allowance = new JobAllowance();
   /** Wallets whose accounts are read for locks that wait for that. */
   readonly #readForLock = new Set<string>();
 
@@ -126,42 +116,20 @@ export class Balances {
     this.#parts = parts;
   }
 
-  /** Reads how many jobs each wallet may have after those of an earlier process. Call it before the first `hold`. */
-  async start(): Promise<void> {
-    await this.allowance.recall(this.#parts.pool);
-  }
-
-  /** Why no lock of so many credits can be sent for the wallet now; null if it can. An account that is not known is then read. */
-  whyNot(wallet: string, credits: number): Obstacle | null {
+  /**
+   * What a wallet has left for locks: its free credits, and how many of them its daily limit leaves today. Null for an account that is not known, which
+   * is then read.
+   */
+  left(wallet: string): { free: number; today: number } | null {
     const key = wallet.toLowerCase();
-    const rest = this.allowance.rest(key);
-    if (rest !== null) return rest;
     const entry = this.#entries.get(key);
     const terms = entry?.terms ?? null;
     if (entry === undefined || terms === null) {
       void this.#learn(key);
-      return "account";
+      return null;
     }
     const { free } = this.#balance(entry);
-    const today = terms.dailyLimit === null ? free : terms.dailyLimit - spentAt(terms, this.#parts.head.time);
-    if (Math.min(free, today) < credits) return "insufficient";
-    const locking = this.allowance.credits(key);
-    if (free - locking < credits) return "credits";
-    if (today - locking < credits) return "limit";
-    return this.allowance.isFull(key) ? "jobs" : null;
-  }
-
-  /**
-   * Reserves credits for a lock that is about to be sent and that has no obstacle, so that requests of the same moment do not lock the same credits.
-   * Returns the job as it counts in the wallet's allowance; `lockEnded` releases its credits.
-   */
-  hold(wallet: string, credits: number): CountedJob {
-    return this.allowance.begin(wallet, credits);
-  }
-
-  /** As `JobAllowance.rest`. */
-  rest(wallet: string): Rest | null {
-    return this.allowance.rest(wallet);
+    return { free, today: terms.dailyLimit === null ? free : terms.dailyLimit - spentAt(terms, this.#parts.head.time) };
   }
 
   /** Reads an account for a lock that waits for it. A node that does not answer, or is behind what we know, is asked again after a pause. */
@@ -269,12 +237,8 @@ export class Balances {
     }
   }
 
-  /**
-   * A lock of the wallet reverted in this block with this error of the contract. If the wallet brought that about, it counts against its jobs, and what
-   * was known of its account is not true any more, unless it was seen after that block.
-   */
-  lockReverted(address: string, name: string, blockNumber: number): void {
-    if (!this.allowance.lockReverted(address, name)) return;
+  /** The wallet made a lock revert in this block: what was known of its account is not true any more, unless it was seen after that block. */
+  doubt(address: string, blockNumber: number): void {
     const wallet = address.toLowerCase();
     const known = this.#entries.get(wallet);
     const position = endOfBlock(blockNumber);

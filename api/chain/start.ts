@@ -60,7 +60,6 @@ export async function startPipeline(
   fatal: (error: unknown, message: string) => void,
 ) {
   const balances = new Balances({ rpc, pool, escrow, head, settleBefore });
-  await balances.start();
   const pipeline = new Pipeline(
     {
       account,

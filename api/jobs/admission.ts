@@ -22,6 +22,7 @@ import {
 import type { JobTimes } from "./next-step.ts";
 import { insufficientCredits, noWorkers, tooManyBalances, walletRests } from "./refusals.ts";
 import { type TokenBudget, type TokenCounter, TokenizerBusy, tokenBudget } from "./tokens.ts";
+import type { WalletStandings } from "./wallet-standing.ts";
 
 /** A request's authorization, and the SHA-256 of the body's bytes, which it signs. */
 export type RequestAuthorization = { signed: ClientAuthorization; bodyHash: Buffer };
@@ -62,7 +63,8 @@ export type AdmissionParts = AuthorizationParts &
   TermsParts & {
     operator: Pick<Operator, "mayNotLock">;
     times: Pick<JobTimes, "completion">;
-    balances: Pick<Balances, "bounded" | "read" | "rest" | "authorizationKey">;
+    balances: Pick<Balances, "bounded" | "read" | "authorizationKey">;
+    standings: Pick<WalletStandings, "rest">;
     workers: Pick<
       WorkerPool,
       "alwaysReasons" | "capable" | "hosts" | "isDeclared" | "largestWindow" | "modelsWith" | "mostTokens"
@@ -113,7 +115,7 @@ export async function admit(parts: AdmissionParts, plan: PlannedJob, signal: Abo
   const signed = authorization === null ? null : await checkSignature(parts, plan, { ...authorization, maxTokens });
   const refusal = refusalByTerms(parts, lock);
   if (refusal !== null) throw refusal;
-  const rest = parts.balances.rest(wallet);
+  const rest = parts.standings.rest(wallet);
   if (rest !== null) throw walletRests(rest);
   const showReasoning = asksReasoning(plan.request) || parts.workers.alwaysReasons(model.number);
   return { request: { ...plan.request, max_tokens: maxTokens }, showReasoning, credits, authorization: signed };

@@ -8,7 +8,6 @@ import { toApiJobId } from "../../protocol/job-id.ts";
 import { sleep } from "../../shared/sleep.ts";
 import { inSpan, markFailed } from "../../shared/tracing.ts";
 import type { RegisteredWorker } from "../chain/directory.ts";
-import type { JobAllowance } from "../chain/job-allowance.ts";
 import type { AbandonedRequests } from "../db/abandoned-requests.ts";
 import { INCIDENTS, incidentCode } from "../db/incidents.ts";
 import { JobLost, type JobStore } from "../db/jobs.ts";
@@ -33,6 +32,7 @@ import {
 } from "./refusals.ts";
 import type { RowUpdater } from "./row-updater.ts";
 import { type ClockParts, judge, knowsTime } from "./verdict.ts";
+import type { WalletStandings } from "./wallet-standing.ts";
 
 /** Seconds by which a worker's clock may close the window before ours. */
 const CLOCK_SKEW = 5;
@@ -66,7 +66,7 @@ export type RunParts = LockParts &
       WorkerPool,
       "answeredEmpty" | "candidates" | "charged" | "hosts" | "reportSuccess" | "requestBegan" | "requestEnded" | "test"
     >;
-    allowance: Pick<JobAllowance, "settled" | "failed">;
+    standings: Pick<WalletStandings, "settled" | "failed">;
     ending: Pick<JobEnding, "answered" | "refuse">;
   };
 
@@ -342,12 +342,12 @@ export class RunningJob {
    * the wallet is excused a bounded number of times.
    */
   #countAgainstWallet(last: EndedAttempt | null): void {
-    const { allowance, workers } = this.#parts;
+    const { standings, workers } = this.#parts;
     const { model, wallet } = this.input;
-    if (last === null || last.isMisconduct) return allowance.failed(wallet, { isWorkersFault: true });
+    if (last === null || last.isMisconduct) return standings.failed(wallet, { isWorkersFault: true });
     const test = last.test ?? workers.test(last.worker, model);
     this.#judged = Promise.race([test, sleep(VERDICT_MS).then(() => null)]).then((result) => {
-      allowance.failed(wallet, { isWorkersFault: result?.model === "broken" });
+      standings.failed(wallet, { isWorkersFault: result?.model === "broken" });
     });
   }
 
@@ -460,7 +460,7 @@ export class RunningJob {
     this.input.admission.answered();
     this.#judged = settling.done.then(
       ({ isSettled, refusedAs }) => {
-        if (isSettled) this.#parts.allowance.settled(wallet);
+        if (isSettled) this.#parts.standings.settled(wallet);
         else if (refusedAs !== undefined) this.#settlementRefused(worker, refusedAs);
       },
       () => {}, // `JobEnding` has logged it
@@ -476,12 +476,12 @@ export class RunningJob {
    * since a later attempt can be refused for what an earlier worker did.
    */
   #settlementRefused({ signer }: RegisteredWorker, error: string): void {
-    const { workers, allowance } = this.#parts;
+    const { workers, standings } = this.#parts;
     const { jobId, wallet, model } = this.input;
     if (error === "Job_TooLate") return;
     const incident = { code: "settlement_refused", detail: error, jobId };
     if (error === "Job_WorkerNotEligible") workers.report(signer, incident, model.number);
-    allowance.failed(wallet, { isWorkersFault: true });
+    standings.failed(wallet, { isWorkersFault: true });
   }
 
   /** Ends the job without a charge; resolves with the error for its client. Without a mined lock there is nothing to end, and the lock's error rejects. */

@@ -32,6 +32,7 @@ import type { EndingJob, JobEnding } from "./job-ending.ts";
 import type { JobTimes } from "./next-step.ts";
 import type { Admission } from "./place-queue.ts";
 import type { RowUpdater } from "./row-updater.ts";
+import type { WalletStandings } from "./wallet-standing.ts";
 
 /** Measures how long each step of one request takes, for its client (`Server-Timing`) and for the benchmark. */
 export class Timings {
@@ -84,7 +85,8 @@ export type LockParts = {
   /** Whom the gateway locks for. */
   operator: Pick<Operator, "id" | "mayNotLock" | "refresh">;
   head: Pick<Head, "time">;
-  balances: Pick<Balances, "lockReverted">;
+  balances: Pick<Balances, "doubt">;
+  standings: Pick<WalletStandings, "lockReverted">;
   times: Pick<JobTimes, "lock">;
   pipeline: Pick<Pipeline, "submit">;
   /** Jobs that run on a promise of their lock. */
@@ -199,14 +201,14 @@ function lockOf(outcome: Extract<Outcome, { status: "mined" }> | Promised): Lock
  * is left alone.
  */
 async function noteRefusedLock(
-  { store, rows, balances }: LockParts,
+  { store, rows, balances, standings }: LockParts,
   { jobId, wallet, authorization }: JobInput,
   { blockNumber, revert: { name } }: Extract<Outcome, { status: "reverted" }>,
 ): Promise<void> {
   if (name === "Job_AlreadyExists" && authorization === null) {
     return store.refused({ jobId, reason: "cancelled", why: name });
   }
-  balances.lockReverted(wallet, name, blockNumber);
+  if (standings.lockReverted(wallet, name)) balances.doubt(wallet, blockNumber);
   await rows.neverLocked(jobId, name);
 }
 

@@ -5,15 +5,15 @@
  */
 import type { Address } from "viem";
 import { TurnQueue } from "../../shared/turn-queue.ts";
-import type { Balances, Obstacle } from "../chain/balances.ts";
+import type { Balances } from "../chain/balances.ts";
 import type { Model } from "../chain/directory.ts";
-import type { CountedJob } from "../chain/job-allowance.ts";
 import type { Pipeline } from "../chain/pipeline.ts";
 import { ApiError, unavailable } from "../errors.ts";
 import type { Demand, Place, WorkerPool } from "../workers/worker-pool.ts";
 import { refusalByTerms, type TermsParts } from "./admission.ts";
 import { QueuePace } from "./queue-pace.ts";
 import { insufficientCredits, noPlace, noWorkers, walletKeepsWaiting } from "./refusals.ts";
+import type { CountedJob, Obstacle, WalletStandings } from "./wallet-standing.ts";
 
 /** Requests that wait for places of one model. The bytes of all of them are bounded with the bodies that they came in (api/routes/json-body.ts). */
 const MOST_WAITING = 10_000;
@@ -36,7 +36,8 @@ export type Admission = { place: Place } & Pick<CountedJob, "lockEnded" | "begun
 
 type Parts = TermsParts & {
   workers: Pick<WorkerPool, "capable" | "places" | "keep" | "onFreed" | "requestEnded">;
-  balances: Pick<Balances, "hold" | "known" | "terms" | "whyNot">;
+  balances: Pick<Balances, "known" | "left" | "terms">;
+  standings: Pick<WalletStandings, "begin" | "whyNot">;
   pipeline: Pick<Pipeline, "congested">;
   metrics: {
     queueSeconds: { observe: (labels: { model: string }, seconds: number) => void };
@@ -184,7 +185,7 @@ export class PlaceQueue {
 
   /** Reserves a place and credits for a request. Returns null while it must wait. Throws the error that waiting does not change. */
   #keep(wanted: Requested, { holding }: ModelQueue, tried: Tried): Admission | null {
-    const { workers, balances } = this.#parts;
+    const { workers, standings } = this.#parts;
     const { model, credits, needs } = wanted;
     const wallet = wanted.wallet.toLowerCase();
     const leavesSpare = holding.has(wallet);
@@ -198,7 +199,7 @@ export class PlaceQueue {
       tried.add(demand);
       return null;
     }
-    const counted = balances.hold(wallet, credits);
+    const counted = standings.begin(wallet, credits);
     holding.set(wallet, (holding.get(wallet) ?? 0) + 1);
     const lockEnded = () => {
       counted.lockEnded();
@@ -253,10 +254,10 @@ export class PlaceQueue {
   /** Why the wallet may not lock the credits now: the error if waiting does not change it, or what the request waits for. Null if it may. */
   #obstacle(wanted: Requested): ApiError | Exclude<Obstacle, "insufficient"> | null {
     const { wallet, model, credits } = wanted;
-    const { balances } = this.#parts;
+    const { balances, standings } = this.#parts;
     const refusal = refusalByTerms(this.#parts, wanted);
     if (refusal !== null) return refusal;
-    const obstacle = balances.whyNot(wallet, credits);
+    const obstacle = standings.whyNot(wallet, credits, balances);
     if (obstacle !== "insufficient") return obstacle;
     return insufficientCredits(balances.known(wallet)?.free ?? 0, credits, model);
   }

@@ -1,10 +1,9 @@
 /** Errors of a request that was admitted to no lock, and of a job that was locked and got no answer: nothing is charged for either. */
 import type { Hex } from "viem";
 import { toApiJobId } from "../../protocol/job-id.ts";
-import type { Obstacle } from "../chain/balances.ts";
 import type { Model } from "../chain/directory.ts";
-import type { Rest } from "../chain/failure-pauses.ts";
 import { ApiError, unavailable } from "../errors.ts";
+import type { Obstacle, Rest } from "./wallet-standing.ts";
 
 /** 402 with the details of the specification. */
 export function insufficientCredits(remaining: number, required: number, model: Pick<Model, "tier">): ApiError {

@@ -21,6 +21,7 @@ import { Recovery } from "./recovery.ts";
 import { RowUpdater } from "./row-updater.ts";
 import type { RunningJobs } from "./running-jobs.ts";
 import { TokenCounter } from "./tokens.ts";
+import { WalletStandings } from "./wallet-standing.ts";
 
 export type Jobs = ReturnType<typeof createJobs>;
 
@@ -44,13 +45,18 @@ export async function readTimes({ config }: Pick<Base, "config">, { rpc, escrow 
   };
 }
 
-/** The rows of this gateway's jobs, and what keeps them up with mined transactions. Claims the rows of an earlier process of this signer. */
+/**
+ * The rows of this gateway's jobs, what keeps them up with mined transactions, and how wallets stand by them. Claims the rows of an earlier process of
+ * this signer.
+ */
 export async function openRows({ pool, metrics, logger }: Base, { account, operator }: Chain) {
   const self = { gateway: account.address, operator: operator.id };
   const store = new JobStore(pool, self, (state) => metrics.jobs.inc({ state }));
   await store.claimOwn();
   const updater = new RowUpdater(store, logger);
-  return { store, updater, observe: updater.observe, reopen: (jobIds: Hex[]) => store.reopen(jobIds) };
+  const standings = new WalletStandings();
+  await standings.recall(pool);
+  return { store, updater, standings, observe: updater.observe, reopen: (jobIds: Hex[]) => store.reopen(jobIds) };
 }
 
 type Below = {
@@ -73,10 +79,10 @@ export function createJobs(
 ) {
   const { account, chainId, escrow, contracts, rpc, signerLock, operator, head } = chain;
   const { balances, pipeline, index } = sending;
-  const { store, updater } = rows;
+  const { store, updater, standings } = rows;
   const { OUTPUT_RETENTION_HOURS: outputRetentionHours } = config;
   const reader = new JobReader(pool, escrow);
-  const queueParts = { workers, balances, operator, head, pipeline, metrics };
+  const queueParts = { workers, balances, standings, operator, head, pipeline, metrics };
   const queue = new PlaceQueue(queueParts, { seconds: config.QUEUE_SECONDS });
   const tokens = new TokenCounter();
   const abandoned = new AbandonedRequests(pool);
@@ -121,7 +127,7 @@ export function createJobs(
     balances,
     workers,
     queue,
-    allowance: balances.allowance,
+    standings,
     tokens,
     client,
     store,

@@ -3,7 +3,6 @@ import { pino } from "pino";
 import type { Hex } from "viem";
 import { generatePrivateKey } from "viem/accounts";
 import type { Model, RegisteredWorker } from "../../api/chain/directory.ts";
-import { JobAllowance } from "../../api/chain/job-allowance.ts";
 import type { Operation, Outcome, PlacedEvent, Promised, Submission } from "../../api/chain/operations.ts";
 import type { JobStore, StoredJob } from "../../api/db/jobs.ts";
 import { type EndingParts, JobEnding } from "../../api/jobs/job-ending.ts";
@@ -116,7 +115,7 @@ export const headAt = (time: () => number, blockTime = time()): JobParts["head"]
 export type Dispatching = JobParts["client"]["dispatch"];
 
 /** Parts whose methods a test replaces one by one. */
-type Mocked = "abandoned" | "balances" | "client" | "pipeline" | "queue" | "rows" | "store" | "workers";
+type Mocked = "abandoned" | "balances" | "client" | "pipeline" | "queue" | "rows" | "standings" | "store" | "workers";
 
 /**
  * What replaces parts of `fakeGateway`. `time`: that of its chain, now by default. `choose`: the worker that has a place for a job which was not taken by
@@ -145,7 +144,6 @@ export function fakeGateway({
     times: TIMES,
     isClosedToWorkers: async () => false,
     promises: preconfirmationLimit("latest", 0, 0),
-    allowance: new JobAllowance(),
     head: headAt(() => time),
     tokens: { count: async () => 1 },
     cipher: { encrypt: () => Buffer.alloc(0) },
@@ -162,11 +160,17 @@ export function fakeGateway({
       read: async () => free,
       known: () => null,
       terms: () => null,
-      rest: () => null,
       authorizationKey: async () => ESCROW,
       expectReturn: () => {},
-      lockReverted: () => {},
+      doubt: () => {},
       ...replaced.balances,
+    },
+    standings: {
+      rest: () => null,
+      settled: () => {},
+      failed: () => {},
+      lockReverted: () => false,
+      ...replaced.standings,
     },
     queue: {
       enter: async () => PLACE_GONE,

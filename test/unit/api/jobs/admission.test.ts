@@ -2,7 +2,6 @@
 import { expect, it } from "vitest";
 import type { SpendingTerms } from "../../../../api/chain/balances.ts";
 import type { Model } from "../../../../api/chain/directory.ts";
-import type { Rest } from "../../../../api/chain/failure-pauses.ts";
 import {
   admit,
   lockError,
@@ -12,6 +11,7 @@ import {
   refusalByTerms,
 } from "../../../../api/jobs/admission.ts";
 import { TokenizerBusy } from "../../../../api/jobs/tokens.ts";
+import type { Rest } from "../../../../api/jobs/wallet-standing.ts";
 import { newJobId } from "../../../../protocol/job-id.ts";
 import { fakeGateway, headAt, MODEL } from "../../../support/fake-gateway.ts";
 import { spending } from "../../support/jobs.ts";
@@ -38,9 +38,9 @@ function ask(
     workers: { mostTokens: () => inTime },
     balances: {
       ...spending(null),
-      rest: () => rest,
       bounded: async () => (isRead ? { free, escrowed: 0 } : null),
     },
+    standings: { rest: () => rest },
     tokens: {
       count: (wallet: string) => {
         counted.push(wallet);

@@ -299,7 +299,7 @@ it("a locked job that finds no place before its time is over is refunded", async
 it("a job whose worker left before the offer counts as the worker's fault", async () => {
   const { context } = gateway(undefined, 0);
   const failed = vi.fn();
-  const { completed } = runJob({ ...context, allowance: { failed, settled: () => {} } });
+  const { completed } = runJob({ ...context, standings: { ...context.standings, failed } });
   await expect(completed).rejects.toMatchObject({ code: "no_workers_available" });
   expect(failed.mock.calls).toEqual([[expect.anything(), { isWorkersFault: true }]]);
 });
@@ -319,7 +319,7 @@ it("a job that three workers took and did not begin is offered to no other", asy
     events.acknowledged("0x");
     throw new WorkerFailure("stopping", "it stops", false);
   });
-  const { completed } = runJob({ ...context, client, allowance: { failed, settled: () => {} } });
+  const { completed } = runJob({ ...context, client, standings: { ...context.standings, failed } });
   await expect(completed).rejects.toMatchObject({ code: "no_workers_available" });
   expect([offers.mock.calls.length, failed.mock.calls.length]).toEqual([3, 1]);
 });
@@ -339,11 +339,14 @@ describe("a request that fails at the model", () => {
       if (outcome === "slow") await new Promise(() => {});
       return outcome === "sound" ? { model: "sound" } : { model: "broken", why: "no answer" };
     };
-    const failed: JobParts["allowance"]["failed"] = (wallet, { isWorkersFault }) => {
+    const failed: JobParts["standings"]["failed"] = (wallet, { isWorkersFault }) => {
       if (!isWorkersFault) turns.push(wallet);
     };
-    const allowance = { failed, settled: () => {} };
-    const { completed } = runJob({ ...context, allowance, workers: { ...workers, test } });
+    const { completed } = runJob({
+      ...context,
+      standings: { ...context.standings, failed },
+      workers: { ...workers, test },
+    });
     return { completed, asked, reports, tested, turns };
   }
   const backend = (code = "backend_failed") => new WorkerFailure(code, "no", false);
@@ -452,7 +455,7 @@ describe("a job that ends without a charge after its first token", () => {
     const { completed } = runJob(
       {
         ...context,
-        allowance: { failed: (_wallet, why) => void failed.push(why), settled: () => {} },
+        standings: { ...context.standings, failed: (_wallet, why) => void failed.push(why) },
         workers: { ...context.workers, hosts: () => [registered(), registered()], test },
         client: clientOf((_endpoint, _body, events, signal) => {
           events.acknowledged("0x");

@@ -47,7 +47,7 @@ function run(text: string, completed: () => Promise<CompletedEvent>) {
       report: (_worker: string, { code }: { code: string }) => reported.push(code),
       test: async () => ({ model: "sound" }),
     },
-    allowance: {
+    standings: {
       settled: () => {
         settled += 1;
       },

@@ -1,8 +1,9 @@
 /** Who gets a place at a worker, in which order, and what those are told who get none. */
 import type { Address } from "viem";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { Obstacle, SpendingTerms } from "../../../../api/chain/balances.ts";
+import type { SpendingTerms } from "../../../../api/chain/balances.ts";
 import { PlaceQueue } from "../../../../api/jobs/place-queue.ts";
+import type { Obstacle } from "../../../../api/jobs/wallet-standing.ts";
 import type { Demand } from "../../../../api/workers/worker-pool.ts";
 import { placeAt, registered } from "../../../support/fake-gateway.ts";
 import { spending } from "../../support/jobs.ts";
@@ -49,14 +50,14 @@ beforeEach(() => {
       freed = callBack;
     },
   };
-  const balances = {
+  const standings = {
     whyNot: (wallet: string, asked: number) => {
       const has = credits.get(wallet) ?? 1_000;
       if (has < asked) return "insufficient";
       if (has - (locking.get(wallet) ?? 0) < asked) return "credits";
       return obstacles.get(wallet) ?? null;
     },
-    hold: (wallet: string, asked: number) => {
+    begin: (wallet: string, asked: number) => {
       locking.set(wallet, (locking.get(wallet) ?? 0) + asked);
       const lockEnded = () => {
         locking.set(wallet, (locking.get(wallet) ?? 0) - asked);
@@ -64,6 +65,9 @@ beforeEach(() => {
       };
       return { lockEnded, begun: () => {}, answered: () => {}, ended: lockEnded };
     },
+  };
+  const balances = {
+    left: () => null,
     known: (wallet: string) => ({ free: credits.get(wallet) ?? 1_000, escrowed: 0 }),
     terms: (wallet: string) => ({ ...spending(null).terms(), ...terms.get(wallet) }),
   };
@@ -76,7 +80,7 @@ beforeEach(() => {
     queueSeconds: { observe: () => counted.push("seconds") },
     queueRefusals: { inc: ({ reason }: { reason: string }) => counted.push(reason) },
   };
-  const parts = { workers, balances, operator: { id: 1 }, head: { time: DAY * 86_400 }, pipeline, metrics };
+  const parts = { workers, balances, standings, operator: { id: 1 }, head: { time: DAY * 86_400 }, pipeline, metrics };
   queue = new PlaceQueue(parts, { seconds: SECONDS, most: 4 });
 });
 afterEach(() => void vi.useRealTimers());

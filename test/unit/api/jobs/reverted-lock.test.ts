@@ -1,25 +1,25 @@
 /** A lock that the chain refuses costs the operator gas: it counts against the job's wallet, also where the error does not name that. */
 import { generatePrivateKey } from "viem/accounts";
 import { expect, it } from "vitest";
-import { JobAllowance } from "../../../../api/chain/job-allowance.ts";
+import { WalletStandings } from "../../../../api/jobs/wallet-standing.ts";
 import { signingAccount } from "../../../../shared/secp256k1.ts";
 import { fakeGateway, reverted, submission } from "../../../support/fake-gateway.ts";
 import { runJob } from "../../support/jobs.ts";
 
 /** Jobs that the wallet may start after its lock was refused with this error. */
 async function startsAfter(name: string): Promise<number> {
-  const allowance = new JobAllowance();
+  const standings = new WalletStandings();
   const parts = fakeGateway({
     account: signingAccount(generatePrivateKey()),
-    allowance,
+    standings: { lockReverted: (wallet, error) => standings.lockReverted(wallet, error) },
     pipeline: { submit: () => submission(reverted(name, 1_767_226_440n, 1_767_226_370n)) },
-    balances: { lockReverted: (wallet, error) => void allowance.lockReverted(wallet, error) },
   });
   const { completed } = runJob(parts);
   await expect(completed).rejects.toThrow();
   const { address } = parts.account;
   let starts = 0;
-  for (; !allowance.isFull(address); starts += 1) allowance.begin(address, 1);
+  const rich = { left: () => ({ free: 1_000, today: 1_000 }) };
+  for (; standings.whyNot(address, 1, rich) === null; starts += 1) standings.begin(address, 1);
   return starts;
 }
 

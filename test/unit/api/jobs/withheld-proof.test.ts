@@ -71,7 +71,7 @@ it("closes the job for every other worker, while the offer still runs", async ()
     isClosedToWorkers: async () => true,
     workerOf,
   });
-  const failed = vi.spyOn(gateway.allowance, "failed");
+  const failed = vi.spyOn(gateway.standings, "failed");
   expect(await told(gateway)).toMatchObject({ code: "answer_withheld" });
   // The worker may be the wallet's own, and close one job after the other so.
   expect(failed.mock.calls).toEqual([[gateway.account.address, { isWorkersFault: true }]]);

@@ -1,8 +1,8 @@
 /** The credits that are held for locks on their way: how many of a wallet, and from when on after one of them reverted. */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { Balances } from "../../../../../api/chain/balances.ts";
-import type { CountedJob } from "../../../../../api/chain/job-allowance.ts";
-import { batch, jobId, ScriptedNode, wallet } from "./scripted-node.ts";
+import type { Balances } from "../../../../api/chain/balances.ts";
+import { type CountedJob, WalletStandings } from "../../../../api/jobs/wallet-standing.ts";
+import { batch, jobId, ScriptedNode, wallet } from "../chain/balances/scripted-node.ts";
 
 /** A bit of an account's flags: it has a daily limit. */
 const LIMITED = 2;
@@ -10,7 +10,9 @@ const DAY_SECONDS = 86_400;
 
 let node: ScriptedNode;
 let balances: Balances;
+let standings: WalletStandings;
 beforeEach(async () => {
+  standings = new WalletStandings();
   node = new ScriptedNode();
   balances = await node.open();
 });
@@ -19,15 +21,15 @@ afterEach(() => void vi.useRealTimers());
 /** A job that is let on its way; fails where it is not. */
 function held(credits: number): CountedJob {
   expect(whyNot(credits)).toBeNull();
-  return balances.hold(wallet, credits);
+  return standings.begin(wallet, credits);
 }
 /** What stands in the way of a lock of so many credits; null for nothing. */
-const whyNot = (credits: number) => balances.whyNot(wallet, credits);
-const restMs = (): number => balances.rest(wallet)?.ms ?? 0;
+const whyNot = (credits: number) => standings.whyNot(wallet, credits, balances);
+const restMs = (): number => standings.rest(wallet)?.ms ?? 0;
 /** The jobs of a credit each that are let on their way at once. */
 function holdAll(): CountedJob[] {
   const jobs: CountedJob[] = [];
-  while (whyNot(1) === null) jobs.push(balances.hold(wallet, 1));
+  while (whyNot(1) === null) jobs.push(standings.begin(wallet, 1));
   return jobs;
 }
 /** How many of them there are; they end again. */
@@ -45,17 +47,19 @@ function begin(jobs: readonly CountedJob[]): void {
 }
 /** A job that is answered; it may have begun before a rest. */
 function answer(): void {
-  const job = balances.hold(wallet, 1);
+  const job = standings.begin(wallet, 1);
   begin([job]);
-  balances.allowance.settled(wallet);
+  standings.settled(wallet);
   job.ended();
 }
 /** A job ended without a charge. */
-const fail = (isWorkersFault = false): void => balances.allowance.failed(wallet, { isWorkersFault });
+const fail = (isWorkersFault = false): void => standings.failed(wallet, { isWorkersFault });
 const locked = (block = 17, more: { dailyLimit?: number; spentToday?: number } = {}) =>
   balances.observe(batch(block, 1, "JobLocked", jobId, { free: 600, escrowed: 130, ...more }));
 /** A lock of the wallet reverts in this block. */
-const refused = (name: string, block = 17): void => balances.lockReverted(wallet, name, block);
+function refused(name: string, block = 17): void {
+  if (standings.lockReverted(wallet, name)) balances.doubt(wallet, block);
+}
 /** The chain has a further block with the wallet's account, and the gateway has read it. */
 async function readNext(more: { flags?: number; dailyLimit?: number; spentToday?: number; spentDay?: number } = {}) {
   node.mine({ free: 700, escrowed: 30, sent: 4, ...more });
@@ -155,7 +159,7 @@ describe("jobs of one wallet at a time", () => {
     }
     expect(jobs).toHaveLength(32);
     jobs[0]?.ended();
-    balances.allowance.settled(wallet);
+    standings.settled(wallet);
     expect(sent()).toBe(3);
   });
 
@@ -171,7 +175,7 @@ describe("jobs of one wallet at a time", () => {
     jobs.pop()?.ended();
     expect(sent()).toBe(1);
     jobs.pop()?.ended();
-    balances.allowance.settled(wallet);
+    standings.settled(wallet);
     expect(sent()).toBe(6);
   });
 

@@ -1,8 +1,8 @@
 /** How many jobs a wallet may start and run after a restart: as many as before it, by its jobs of the last ten minutes. */
 import type { Address } from "viem";
 import { afterAll, expect, it } from "vitest";
-import { type CountedJob, JobAllowance } from "../../../api/chain/job-allowance.ts";
 import { insertJobs, JobStore, newJobsJson } from "../../../api/db/jobs.ts";
+import { type CountedJob, WalletStandings } from "../../../api/jobs/wallet-standing.ts";
 import { newJobId, toApiJobId } from "../../../protocol/job-id.ts";
 import { ownDatabase } from "../../support/database.ts";
 
@@ -33,13 +33,14 @@ async function walletWith(jobs: readonly ("answer" | string)[], agoMs = 60_000):
   return wallet;
 }
 
+const RICH = { left: () => ({ free: 10_000, today: 10_000 }) };
 /** Jobs that a process which starts now lets start at once, and run at a time. */
 async function allowed(wallet: Address): Promise<{ starting: number; running: number }> {
-  const allowance = new JobAllowance();
-  await allowance.recall(pool);
+  const standings = new WalletStandings();
+  await standings.recall(pool);
   const startAll = () => {
     const jobs: CountedJob[] = [];
-    while (!allowance.isFull(wallet)) jobs.push(allowance.begin(wallet, 8));
+    while (standings.whyNot(wallet, 8, RICH) === null) jobs.push(standings.begin(wallet, 8));
     return jobs;
   };
   const first = startAll();
@@ -71,13 +72,13 @@ it.each([
   ["one more for each answer", 5, 13],
 ])("are excused where workers are at fault: %s", async (_, count, excuses) => {
   const wallet = await walletWith(answers(count));
-  const allowance = new JobAllowance();
-  await allowance.recall(pool);
+  const standings = new WalletStandings();
+  await standings.recall(pool);
   // Two failures are free.
-  for (let n = 0; n < excuses + 2; n++) allowance.failed(wallet, { isWorkersFault: true });
-  expect(allowance.rest(wallet)).toBeNull();
-  allowance.failed(wallet, { isWorkersFault: true });
-  expect(allowance.rest(wallet)?.ms).toBeGreaterThan(0);
+  for (let n = 0; n < excuses + 2; n++) standings.failed(wallet, { isWorkersFault: true });
+  expect(standings.rest(wallet)).toBeNull();
+  standings.failed(wallet, { isWorkersFault: true });
+  expect(standings.rest(wallet)?.ms).toBeGreaterThan(0);
 });
 
 it("do not count jobs that began longer ago", async () => {

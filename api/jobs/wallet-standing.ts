@@ -1,12 +1,13 @@
 /**
- * How many jobs of a wallet the gateway starts and runs at a time. Each job costs the operator the gas of its lock and of its end, and the wallet
- * pays only for an answer. So a wallet has few jobs at first and more with each that goes well, and fewer again when its jobs end at the operator's
- * expense. A wallet whose jobs do so one after the other rests between them. Each gateway process counts for itself (docs/decisions.md, 208, 209).
+ * How many jobs of a wallet the gateway starts and runs at a time, and when it rests. Each job costs the operator the gas of its lock and of its end,
+ * and the wallet pays only for an answer. So a wallet has few jobs at first and more with each that goes well, and fewer again when its jobs end at the
+ * operator's expense: without a charge, or with a lock that reverts by the wallet's own doing. A wallet whose jobs do so one after the other rests
+ * between them. Other wallets notice nothing. Each gateway process counts for itself (docs/decisions.md, 208, 209).
  */
 import { newJobId, toApiJobId } from "../../protocol/job-id.ts";
 import { setNewest } from "../../shared/newest.ts";
+import type { Balances } from "../chain/balances.ts";
 import type { Reader } from "../db/pool.ts";
-import { FailurePauses, type Rest } from "./failure-pauses.ts";
 
 /**
  * The contract's errors that a wallet can cause between our look at its account and the block of its lock. It can withdraw, freeze itself,
@@ -25,14 +26,6 @@ const BY_THE_WALLET = new Set([
   "Job_AlreadyExists",
 ]);
 
-/**
- * Jobs of a wallet without a record that may be on their way to their first token. If all of their locks revert, the operator pays about 200,000
- * gas, and 460,000 if the locks are mined and the jobs fail. Such a wallet costs its owner 235,000: the tokens' approval, a deposit, a freeze and a
- * withdrawal.
- */
-const FIRST_STARTING = 8;
-/** Jobs of such a wallet that may run at a time, those on their way to their first token among them. */
-const FIRST_RUNNING = 32;
 /** Each first token allows so many more to start, and each answer so many more to run: a wallet with many clients has all of its jobs soon. */
 const MORE = 2;
 /**
@@ -44,24 +37,57 @@ const OPEN_PER_RUNNING = 2;
 const RECALLED_MS = 600_000;
 /** One wallet never has more of either at once. */
 const MOST = 10_000;
-/**
- * Failures at which the worker is at fault and that do not count against a wallet: at first the first number, one more with each answer, at most the
- * second number. They are bounded since the worker may be the wallet's own, and be at fault on purpose.
- */
-const FIRST_EXCUSES = 8;
+/** No wallet has more excuses. */
 const MOST_EXCUSES = 32;
+/** Failures without a rest: anybody can send one request that a model server does not survive. */
+const FREE_FAILURES = 2;
+/** After a further failure the wallet's next job waits 1, 2, 4 … 300 s. */
+const LONGEST_REST_MS = 300_000;
+/** So long after its last failure a wallet has no failures any more. */
+const FORGOTTEN_MS = 1_800_000;
 
-/** What a wallet may have. `excuses`: failures that will not count against it if the worker is at fault. */
-type Allowed = { starting: number; running: number; excuses: number };
-type Jobs = {
+/** So many milliseconds are left of a wallet's rest. `revert`: the contract's error if its last failure was a lock that reverted, else null. */
+export type Rest = { ms: number; revert: Standing["revert"] };
+
+/**
+ * Why no lock of a wallet can be sent now. `account`: it is being read. `insufficient`: the wallet has too few credits, or too little left of its daily
+ * limit. `credits` and `limit`: so it may be once its locks on their way are mined. `jobs`: it has as many jobs as it may.
+ */
+export type Obstacle = Rest | "account" | "insufficient" | "credits" | "limit" | "jobs";
+
+/** How a wallet without a record stands. Times are milliseconds since the epoch. */
+const FIRST = {
+  /**
+   * Jobs that may be on their way to their first token. If all of their locks revert, the operator pays about 200,000 gas, and 460,000 if the locks are
+   * mined and the jobs fail. A new wallet costs its owner 235,000: the tokens' approval, a deposit, a freeze and a withdrawal.
+   */
+  starting: 8,
+  /** Jobs that may run at a time, those on their way to their first token among them. */
+  running: 32,
+  /**
+   * Failures at which the worker is at fault and that will not count; one more with each answer. They are bounded since the worker may be the wallet's
+   * own, and be at fault on purpose.
+   */
+  excuses: 8,
+  /** In a row, and when the last one was. */
+  failures: 0,
+  failedAt: 0,
+  restsUntil: 0,
+  /** The contract's error if the last failure was a lock that reverted. */
+  revert: null as string | null,
+};
+type Standing = typeof FIRST;
+
+/** The jobs of a wallet that has none. */
+const NO_JOBS = {
   /** Jobs before their first token, or whose lock is not mined. */
-  starting: number;
+  starting: 0,
   /** Jobs without their whole answer; those in `starting` are among them. */
-  running: number;
+  running: 0,
   /** Jobs that are not over; those in `running` are among them, and answered ones whose settlement is not mined. */
-  open: number;
+  open: 0,
   /** Credits of locks that are on their way. */
-  credits: number;
+  credits: 0,
 };
 
 /** A job that counts for its wallet. Call each function when its event has happened; a second or late call does nothing. */
@@ -75,29 +101,33 @@ export type CountedJob = {
   ended: () => void;
 };
 
-/** Wallets may be written in any letters. */
-export class JobAllowance {
-  readonly #allowed = new Map<string, Allowed>();
-  readonly #jobs = new Map<string, Jobs>();
-  readonly #pauses = new FailurePauses();
+/** The standing of each wallet, and the jobs that it has. Wallets may be written in any letters. */
+export class WalletStandings {
+  readonly #standings = new Map<string, Standing>();
+  readonly #jobs = new Map<string, typeof NO_JOBS>();
 
-  /** Credits of the wallet's locks on their way. */
-  credits(wallet: string): number {
-    return this.#jobs.get(wallet.toLowerCase())?.credits ?? 0;
-  }
-
-  /** Whether the wallet has as many jobs as it may. */
-  isFull(wallet: string): boolean {
-    const jobs = this.#jobs.get(wallet.toLowerCase());
+  /** Why no lock of so many credits can be sent for the wallet now; null if it can. An account that is not known is then read. */
+  whyNot(wallet: string, credits: number, balances: Pick<Balances, "left">): Obstacle | null {
+    const rest = this.rest(wallet);
+    if (rest !== null) return rest;
+    const left = balances.left(wallet);
+    if (left === null) return "account";
+    if (Math.min(left.free, left.today) < credits) return "insufficient";
+    const jobs = this.#jobs.get(wallet.toLowerCase()) ?? NO_JOBS;
+    if (left.free - jobs.credits < credits) return "credits";
+    if (left.today - jobs.credits < credits) return "limit";
     const { starting, running } = this.#of(wallet);
-    if (jobs === undefined) return false;
-    return jobs.starting >= starting || jobs.running >= running || jobs.open >= OPEN_PER_RUNNING * running;
+    const isFull = jobs.running >= running || jobs.open >= OPEN_PER_RUNNING * running;
+    return isFull || jobs.starting >= starting ? "jobs" : null;
   }
 
-  /** Counts a job whose lock is about to be sent. */
+  /**
+   * Counts a job whose lock is about to be sent and has no obstacle. Its credits are reserved until `lockEnded`, so that requests of the same moment do
+   * not lock the same credits.
+   */
   begin(address: string, credits: number): CountedJob {
     const wallet = address.toLowerCase();
-    const jobs = this.#jobs.get(wallet) ?? { starting: 0, running: 0, open: 0, credits: 0 };
+    const jobs = this.#jobs.get(wallet) ?? { ...NO_JOBS };
     this.#jobs.set(wallet, jobs);
     jobs.starting += 1;
     jobs.running += 1;
@@ -136,16 +166,19 @@ export class JobAllowance {
 
   /** The wallet's rest, because several of its jobs ended at the operator's expense, one after the other; null if its next job may start. */
   rest(wallet: string): Rest | null {
-    return this.#pauses.rest(wallet);
+    const { restsUntil, revert } = this.#of(wallet);
+    const ms = restsUntil - Date.now();
+    return ms > 0 ? { ms, revert } : null;
   }
 
-  /** An answer of the wallet was settled: it has paid. */
+  /** An answer of the wallet was settled: it has paid. Its rest is over, and half of its failures are forgotten. */
   settled(wallet: string): void {
-    this.#change(wallet, ({ running, excuses }) => ({
+    this.#change(wallet, ({ running, excuses, failures }) => ({
       running: Math.min(running + MORE, MOST),
       excuses: Math.min(excuses + 1, MOST_EXCUSES),
+      failures: Math.floor(failures / 2),
+      restsUntil: 0,
     }));
-    this.#pauses.succeeded(wallet);
   }
 
   /**
@@ -158,7 +191,15 @@ export class JobAllowance {
       return this.#change(wallet, ({ excuses }) => ({ excuses: excuses - 1 }));
     }
     this.#change(wallet, ({ running }) => ({ running: Math.max(Math.floor(running / 2), 1) }));
-    this.#pauses.failed(wallet);
+    this.#countFailure(wallet, null);
+  }
+
+  /** A lock of the wallet reverted with this error of the contract. Returns whether that was the wallet's doing: it has one job at a time then. */
+  lockReverted(wallet: string, name: string): boolean {
+    if (!BY_THE_WALLET.has(name)) return false;
+    this.#change(wallet, () => ({ starting: 1 }));
+    if (this.rest(wallet) === null) this.#countFailure(wallet, name);
+    return true;
   }
 
   /**
@@ -176,34 +217,36 @@ export class JobAllowance {
       [toApiJobId(newJobId(Date.now() - RECALLED_MS)), [...BY_THE_WALLET]],
     );
     for (const { wallet, hasReverted, since, answered } of rows) {
-      const starting = (hasReverted ? 1 : FIRST_STARTING) + MORE * since;
-      const running = FIRST_RUNNING + MORE * answered;
+      const starting = (hasReverted ? 1 : FIRST.starting) + MORE * since;
+      const running = FIRST.running + MORE * answered;
       this.#change(wallet, () => ({
         starting: Math.min(starting, MOST),
         running: Math.min(running, MOST),
-        excuses: Math.min(FIRST_EXCUSES + answered, MOST_EXCUSES),
+        excuses: Math.min(FIRST.excuses + answered, MOST_EXCUSES),
       }));
     }
   }
 
-  /** A lock of the wallet reverted with this error of the contract. Returns whether that was the wallet's doing: it has one job at a time then. */
-  lockReverted(wallet: string, name: string): boolean {
-    if (!BY_THE_WALLET.has(name)) return false;
-    this.#change(wallet, () => ({ starting: 1 }));
-    this.#pauses.failed(wallet, name);
-    return true;
+  #countFailure(wallet: string, revert: Standing["revert"]): void {
+    const now = Date.now();
+    this.#change(wallet, (standing) => {
+      const failures = now - standing.failedAt > FORGOTTEN_MS ? 1 : standing.failures + 1;
+      return { failures, failedAt: now, restsUntil: now + restAfter(failures), revert };
+    });
   }
 
-  #of(wallet: string): Allowed {
-    const first = { starting: FIRST_STARTING, running: FIRST_RUNNING, excuses: FIRST_EXCUSES };
-    return this.#allowed.get(wallet.toLowerCase()) ?? first;
+  #of(wallet: string): Standing {
+    return this.#standings.get(wallet.toLowerCase()) ?? FIRST;
   }
 
-  #change(wallet: string, change: (allowed: Allowed) => Partial<Allowed>): void {
-    const allowed = this.#of(wallet);
-    setNewest(this.#allowed, wallet.toLowerCase(), { ...allowed, ...change(allowed) });
+  #change(wallet: string, change: (standing: Standing) => Partial<Standing>): void {
+    const standing = this.#of(wallet);
+    setNewest(this.#standings, wallet.toLowerCase(), { ...standing, ...change(standing) });
   }
 }
+
+const restAfter = (failures: number): number =>
+  failures <= FREE_FAILURES ? 0 : Math.min(LONGEST_REST_MS, 1_000 * 2 ** (failures - FREE_FAILURES - 1));
 
 function once(act: () => void): () => void {
   let isDone = false;
