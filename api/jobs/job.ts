@@ -99,6 +99,8 @@ export class RunningJob {
   #sentReasoning = 0;
   #leaving: NodeJS.Timeout | undefined;
   #worker: Address | undefined;
+  /** The workers that said they would not do the job. */
+  readonly #refusedBy = new Set<Address>();
   /** Its lock, once that is mined. */
   #held: Lock | undefined;
   /** Its place at a worker, reserved or in use. */
@@ -291,6 +293,7 @@ export class RunningJob {
       if (result.ok) return this.#complete(attempt, worker, result);
       if (signal.reason === LOCK_NOT_MINED) break;
       if (result.wasTaken) taken += 1;
+      if (!result.failure.offered) this.#refusedBy.add(worker.signer);
       const { code } = result.failure;
       const { severity } = INCIDENTS[incidentCode(code)];
       const test = severity === "failure" ? workers.test(worker, model) : null;
@@ -487,7 +490,7 @@ export class RunningJob {
   /** Ends the job without a charge; resolves with the error for its client. Without a mined lock there is nothing to end, and the lock's error rejects. */
   async #refuse(refusal: Refusal, error: (refundTx: Hex | null) => ApiError): Promise<ApiError> {
     const lock = await this.mined;
-    return this.#parts.ending.refuse(this.#endingJob(lock), refusal, error);
+    return this.#parts.ending.refuse(this.#endingJob(lock), refusal, { error, refusedBy: this.#refusedBy });
   }
 
   /** Counts the failure of a locked job in the model's record, unless the request was at fault. */

@@ -100,11 +100,19 @@ it("a later attempt's waits until its acknowledgement is mined, and so does its 
   expect((await settling.done).isSettled).toBe(true);
 });
 
-it("whose job the first worker took on chain after it had refused it is not answered, and that worker gets no other job", async () => {
+it("whose job the first worker took on chain after it had refused it is not answered, and that worker is called to account", async () => {
   const withheld: string[] = [];
+  const [reported, disputed] = [[] as unknown[], [] as Hex[]];
   const thief: Replaced = {
     workerOf: async () => silent.signer,
-    workers: { withholds: (worker) => void withheld.push(worker) },
+    workers: {
+      withholds: (worker) => void withheld.push(worker),
+      report: (worker, { code }) => void reported.push([worker, code]),
+    },
+    dispute: async (id) => {
+      disputed.push(id);
+      return "opened";
+    },
   };
   const { completed } = run(firstRefuses, thief);
   const told = completed.catch((error) => error);
@@ -114,6 +122,9 @@ it("whose job the first worker took on chain after it had refused it is not answ
   mine.get("fail")?.(reverted("Job_WrongState", jobId, ChainStatus.Proven));
   expect(await told).toMatchObject({ code: "answer_withheld" });
   expect(withheld).toEqual([silent.signer]);
+  expect(reported.at(-1)).toEqual([silent.signer, "took_refused"]);
+  // It is not asked for its text, which would then be charged.
+  expect(disputed).toEqual([jobId]);
 });
 
 it("whose worker has not signed that it took the job comes to nothing", async () => {
