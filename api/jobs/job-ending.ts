@@ -35,6 +35,7 @@ import {
   nextStep,
   type Refusal,
   settleBefore,
+  TOOK_REFUSED,
 } from "./next-step.ts";
 import type { RowUpdater } from "./row-updater.ts";
 
@@ -155,13 +156,9 @@ export class JobEnding {
 
   /**
    * Refuses a job, waits for its end on chain for at most ten seconds, and returns the error for its client: `error`, or what the chain made of the
-   * job instead. `refusedBy`: the workers that said they would not do it.
+   * job instead.
    */
-  async refuse(
-    job: EndingJob,
-    refusal: Refusal,
-    { error, refusedBy }: { error: (refundTx: Hex | null) => ApiError; refusedBy: ReadonlySet<Address> },
-  ): Promise<ApiError> {
+  async refuse(job: EndingJob, refusal: Refusal, error: (refundTx: Hex | null) => ApiError): Promise<ApiError> {
     const ended = this.endUncharged(job, refusal).catch((failure) => {
       this.#log(job.jobId).warn({ err: failure }, "a refused job could not be ended yet; the next sweep does it");
       return NOTHING;
@@ -172,29 +169,22 @@ export class JobEnding {
     const status = outcome?.revert.name === "Job_WrongState" ? outcome.revert.args[1] : undefined;
     if (status === ChainStatus.Proven || status === ChainStatus.Disputed) {
       const heldUntil = this.#parts.head.time + this.#parts.times.finalization;
-      await this.#blameProver(job, heldUntil, refusedBy);
+      await this.#blameProver(job.jobId, refusal, heldUntil);
       return withheldError(job, heldUntil);
     }
     return isOver(status) ? takenOver(job.jobId) : error(null);
   }
 
-  /**
-   * The worker that proved the job gets no other one for now. If it had refused the job, it took it on chain behind the back of the worker that has it:
-   * then it is not asked for its text, and the charge is disputed at once.
-   */
-  async #blameProver({ jobId, wallet }: EndingJob, heldUntil: number, refusedBy: ReadonlySet<Address>): Promise<void> {
-    const { workerOf, workers, dispute } = this.#parts;
-    const log = this.#log(jobId);
+  /** The worker that proved the job gets no other one for now. */
+  async #blameProver(jobId: Hex, { why }: Refusal, heldUntil: number): Promise<void> {
+    const { workerOf, workers } = this.#parts;
     try {
       const worker = await workerOf(jobId);
       if (worker === null) return;
       workers.withholds(worker, jobId, heldUntil * 1000);
-      if (!refusedBy.has(worker)) return;
-      workers.report(worker, { code: "took_refused", detail: "it proved a text of its own", jobId });
-      const disputed = await dispute(jobId, wallet);
-      log.warn({ worker, disputed }, "the charge of a job that its worker had refused is disputed");
+      if (why === TOOK_REFUSED) workers.report(worker, { code: why, detail: "it proved a text of its own", jobId });
     } catch (error) {
-      log.warn({ err: error }, "the worker that proved a job could not be called to account: the next sweep goes on");
+      this.#log(jobId).warn({ err: error }, "which worker proved a job could not be read: the next sweep asks again");
     }
   }
 

@@ -32,7 +32,9 @@
  *                 …                                             until proof      wait: the worker finalizes its proof
  *                                                                 + 3,630
  *                 …                                             later            finalize
- *                 another answer, which its client has          any              dispute the charge
+ *                 another answer, which its client has, or the  < 150            wait: the contract takes no dispute yet
+ *                   prover had refused the job
+ *                 …                                             ≥ 150            dispute the charge
  *                 no answer, and answers are kept               any              ask the worker that proved it
  *                 … it does not deliver                         proof < 2,700    wait: the worker withholds its answer
  *                 … answers are not kept                        proof < 2,700    wait: nobody asked the worker
@@ -55,6 +57,9 @@ import { KEEP_PROVEN_SECONDS } from "../../protocol/dispatch.ts";
 import { ChainStatus, type FailureReasonName } from "../../protocol/job-status.ts";
 import { proofDigest } from "../../protocol/messages.ts";
 import type { SignedCompletion } from "../db/jobs.ts";
+
+/** Why a job was refused whose worker had refused it first, and then took it on chain: nothing that it says of the job is believed. */
+export const TOOK_REFUSED = "took_refused";
 
 /** Why a job ends without a charge: `timeout` is refunded, every other reason goes on chain with `fail`. `why` is for the operator. */
 export type Refusal = { reason: FailureReasonName | "timeout"; why: string };
@@ -200,14 +205,15 @@ function provenStep(job: JobFacts, chain: JobOnChain, now: number, windows: Wind
     if (isInTime) return isProvers ? { do: "settle", acknowledgeFirst: false } : WAIT;
     return now >= finalizeFrom + windows.inclusion ? { do: "finalize" } : WAIT;
   }
-  const isAnother = job.answer !== null;
+  const isForged = job.answer !== null || job.refusal?.why === TOOK_REFUSED;
   // With a retention of 0 hours the answer would not be kept, so it is not asked for, and its charge is disputed.
-  if (job.asked === null && job.isDeliverable && !isAnother) return { do: "ask" };
+  if (job.asked === null && job.isDeliverable && !isForged) return { do: "ask" };
   if (now >= finalizeFrom + windows.inclusion) return { do: "finalize" };
   const disputeFrom = finalizeFrom - Math.min(DISPUTE_MARGIN, windows.finalization / 2);
-  // A worker that was not asked withholds nothing. One that proved another text than the client has is not asked: it would be paid for that text.
-  const blamed = job.asked === null && !isAnother ? {} : { isWithheld: true as const };
-  return isAnother || now >= disputeFrom ? { do: "dispute", ...blamed } : { do: "wait", until: null, ...blamed };
+  // A worker that was not asked withholds nothing. One that proved a text which it did not send as it should is not asked: it would be paid for that.
+  const blamed = job.asked === null && !isForged ? {} : { isWithheld: true as const };
+  const from = isForged ? settleBefore(chain.lockedAt, windows) : disputeFrom;
+  return now >= from ? { do: "dispute", ...blamed } : { do: "wait", until: null, ...blamed };
 }
 
 /** Settled. Where the worker finalized its own proof while no gateway ran, the client has paid for an answer that is still to be fetched. */

@@ -88,6 +88,11 @@ export function createJobs(
   const abandoned = new AbandonedRequests(pool);
   const jobs = { address: escrow, abi: inferenceEscrowAbi } as const;
   const registry = { address: contracts.WorkerRegistry, abi: workerRegistryAbi } as const;
+  const workerOf = async (jobId: Hex) => {
+    const { worker } = await rpc.client.readContract({ ...jobs, functionName: "jobOf", args: [jobId] });
+    if (worker === 0) return null;
+    return await rpc.client.readContract({ ...registry, functionName: "signerOf", args: [worker] });
+  };
   const ending = new JobEnding({
     pipeline,
     store,
@@ -99,11 +104,7 @@ export function createJobs(
     cipher,
     outputRetentionHours,
     dispute,
-    workerOf: async (jobId) => {
-      const { worker } = await rpc.client.readContract({ ...jobs, functionName: "jobOf", args: [jobId] });
-      if (worker === 0) return null;
-      return await rpc.client.readContract({ ...registry, functionName: "signerOf", args: [worker] });
-    },
+    workerOf,
     proven: async (jobId) => {
       const proofTx = (await reader.indexed(jobId))?.proofTx ?? null;
       return proofTx === null ? null : ((await provenIn(rpc, jobId, proofTx))?.completion ?? null);
@@ -117,6 +118,7 @@ export function createJobs(
     escrow,
     times,
     head,
+    workerOf,
     isClosedToWorkers: async (jobId: Hex) => {
       const { status } = await rpc.client.readContract({ ...jobs, functionName: "jobOf", args: [jobId] });
       // A node that is late has not seen the lock yet.

@@ -102,17 +102,14 @@ it("a later attempt's waits until its acknowledgement is mined, and so does its 
 
 it("whose job the first worker took on chain after it had refused it is not answered, and that worker is called to account", async () => {
   const withheld: string[] = [];
-  const [reported, disputed] = [[] as unknown[], [] as Hex[]];
+  const [reported, noted] = [[] as unknown[], [] as unknown[]];
   const thief: Replaced = {
     workerOf: async () => silent.signer,
     workers: {
       withholds: (worker) => void withheld.push(worker),
       report: (worker, { code }) => void reported.push([worker, code]),
     },
-    dispute: async (id) => {
-      disputed.push(id);
-      return "opened";
-    },
+    store: { refused: async ({ why }) => void noted.push(why) },
   };
   const { completed } = run(firstRefuses, thief);
   const told = completed.catch((error) => error);
@@ -123,8 +120,8 @@ it("whose job the first worker took on chain after it had refused it is not answ
   expect(await told).toMatchObject({ code: "answer_withheld" });
   expect(withheld).toEqual([silent.signer]);
   expect(reported.at(-1)).toEqual([silent.signer, "took_refused"]);
-  // It is not asked for its text, which would then be charged.
-  expect(disputed).toEqual([jobId]);
+  // Its text is not asked for, since it would be charged then.
+  expect(noted.at(-1)).toBe("took_refused");
 });
 
 it("whose worker has not signed that it took the job comes to nothing", async () => {
