@@ -18,6 +18,7 @@ export type OperationKind =
   | "fail"
   | "refund"
   | "openDispute"
+  | "proveEquivocation"
   | "expire"
   | "collectDebt";
 
@@ -43,6 +44,7 @@ export const GAS_CEILING: Record<OperationKind, bigint> = {
   fail: 70_000n,
   refund: 70_000n,
   openDispute: 130_000n,
+  proveEquivocation: 260_000n,
   expire: 220_000n,
   collectDebt: 220_000n,
 };
@@ -124,6 +126,17 @@ export function openDisputeOperation(
   const call = escrowCall("openDispute", [receivedHash, completion, byWorker ?? UNSIGNED]);
   const data = delivery === null ? call : withDelivery(call, delivery);
   return { kind: "openDispute", jobId: completion.jobId, data, deadline };
+}
+
+/** Show that a worker signed another answer of a job than the one that it proved: it is slashed, and the escrow returns. Anyone may. */
+export function proveEquivocationOperation(
+  signed: { completion: Completion; signature: Hex },
+  proven: Completion,
+): Operation {
+  const { completion, signature } = signed;
+  // The proven one is on record: its signature is not looked at.
+  const data = escrowCall("proveEquivocation", [completion, compactSignature(signature), proven, UNSIGNED]);
+  return { kind: "proveEquivocation", jobId: completion.jobId, data, deadline: Date.now() + 60_000 };
 }
 
 /** End a dispute on which nobody ruled in time. Anyone may. */

@@ -36,6 +36,7 @@ export const INCIDENTS = {
   bad_acknowledgement: misconduct("sent an acknowledgement that its key did not sign"),
   settlement_refused: misconduct("answered a job of a model that it no longer hosted when that was to be settled"),
   took_refused: misconduct("took a job on chain that it had refused"),
+  signed_twice: misconduct("signed one answer for its client and proved another"),
   malformed: misconduct("broke the protocol"),
   oversized: misconduct("sent more than an answer can be"),
   ended_early: { severity: "note", title: "ended a long answer before max_tokens and before the job's time" },

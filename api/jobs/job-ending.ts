@@ -4,7 +4,7 @@
  */
 
 import type { Logger } from "pino";
-import type { Address, Hex } from "viem";
+import { type Address, type Hex, isAddressEqual } from "viem";
 import { toApiJobId } from "../../protocol/job-id.ts";
 import { ChainStatus, failureReason } from "../../protocol/job-status.ts";
 import { type Completion, proofDigest } from "../../protocol/messages.ts";
@@ -19,6 +19,7 @@ import {
   finalizeOperation,
   NotSent,
   type Outcome,
+  proveEquivocationOperation,
   refundOperation,
   type Submission,
 } from "../chain/operations.ts";
@@ -111,6 +112,8 @@ export class JobEnding {
   readonly #underWay = new Map<Hex, number>();
   /** Proven jobs whose finalization the chain refused. */
   readonly #notFinalizable = new Set<Hex>();
+  /** Proven jobs whose workers the chain did not convict. */
+  readonly #notConvicted = new Set<Hex>();
 
   constructor(parts: EndingParts) {
     this.#parts = parts;
@@ -245,6 +248,7 @@ export class JobEnding {
           return { did: "finalize", outcome: await this.#finalize(jobId, facts.answer, chain) };
         case "dispute": {
           if (step.isWithheld) this.#withheld(job);
+          if (await this.#convicted(job, facts.answer)) return NOTHING;
           const disputed = await this.#parts.dispute(jobId, job.wallet);
           this.#log(jobId).warn({ worker: chain.worker, disputed }, "the charge of a withheld answer is disputed");
           return NOTHING;
@@ -393,6 +397,25 @@ export class JobEnding {
             );
         }),
     );
+  }
+
+  /**
+   * A worker that signed one answer for the client and proved another is slashed without a vote, and the escrow returns at once. False where it did not,
+   * or where the chain refused that once.
+   */
+  async #convicted({ jobId, chain }: EndingJob, answer: KnownAnswer | null): Promise<boolean> {
+    const { pipeline, proven, workers } = this.#parts;
+    if (answer === null || chain.worker === null || !isAddressEqual(answer.worker, chain.worker)) return false;
+    const completion = this.#notConvicted.has(jobId) ? null : await proven(jobId);
+    if (completion === null) return false;
+    const outcome = await pipeline.submit(proveEquivocationOperation(answer.signed, completion)).mined;
+    if (outcome.status === "mined") {
+      workers.report(chain.worker, { code: "signed_twice", detail: `slashed in ${outcome.hash}`, jobId });
+      return true;
+    }
+    this.#notConvicted.add(jobId);
+    this.#log(jobId).error({ revert: outcome.revert }, "a worker that signed two answers of a job was not convicted");
+    return false;
   }
 
   /** The worker gets no job while it withholds an answer that it proved. */

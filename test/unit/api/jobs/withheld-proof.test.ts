@@ -79,10 +79,17 @@ it("closes the job for every other worker, while the offer still runs", async ()
   expect(withheld).toEqual([hosts[0]?.signer]);
 });
 
-type Swept = { age: number; delivers: "proven" | "other"; retentionHours?: number };
+/** `sent`: the worker of the other answer, which the client has. `refuses`: the chain refuses everything. */
+type Swept = {
+  age: number;
+  delivers: "proven" | "other";
+  retentionHours?: number;
+  sent?: SigningWorker;
+  refuses?: string;
+};
 
 /** A job that `prover` proved on chain, seconds after its lock, and that one sweep looks at. */
-async function sweepProven({ age, delivers, retentionHours = 24 }: Swept) {
+async function sweepProven({ age, delivers, retentionHours = 24, sent, refuses }: Swept) {
   const finalization = 3_600;
   const prover = hosts[0] as SigningWorker;
   const lockedAt = now - age;
@@ -91,10 +98,11 @@ async function sweepProven({ age, delivers, retentionHours = 24 }: Swept) {
   const row = storedJob({
     jobId,
     wallet: gateway.address,
-    worker: prover.signer,
+    worker: (sent ?? prover).signer,
     attempt: 1,
     countedTokens: 4,
     creditsCharged: 8,
+    ...(sent && { completion: await sent.complete(jobId, "other", { completedAt: lockedAt }) }),
   });
   const chain = chainOf({
     jobOf: {
@@ -115,7 +123,7 @@ async function sweepProven({ age, delivers, retentionHours = 24 }: Swept) {
   const rows = rowsInMemory(async (step) => void seen.written.push(step));
   const submit = ({ kind }: Operation) => {
     seen.sent.push(kind);
-    return submission(minedAt(now, kind));
+    return submission(refuses === undefined ? minedAt(now, kind) : reverted(refuses));
   };
   const acknowledgement = { attempt: 1, signature: await prover.acknowledge(jobId, 1) };
   const jobs = context(ChainStatus.Proven, hosts, {
@@ -126,6 +134,7 @@ async function sweepProven({ age, delivers, retentionHours = 24 }: Swept) {
     pipeline: { submit },
     workers: {
       withholds: (worker: string) => void withheld.push(worker),
+      report: (_worker: string, { code }: { code: string }) => void ends.push(code),
       registered: () => [prover],
       released: () => void ends.push("released"),
       over: () => void ends.push("over"),
@@ -179,4 +188,25 @@ it("that is neither disputed nor finalized is finalized by the gateway", async (
     written: [],
     disputed: [],
   });
+});
+
+it("of a worker that signed another one for the client convicts that worker, without a vote", async () => {
+  const swept = (age: number, refuses?: string) =>
+    sweepProven({ age, delivers: "proven", sent: hosts[0] as SigningWorker, ...(refuses && { refuses }) });
+  expect(await swept(149)).toEqual({ sent: [], written: [], disputed: [] });
+  expect(await swept(150)).toEqual({ sent: ["proveEquivocation"], written: [], disputed: [] });
+  expect(ends).toEqual(["signed_twice"]);
+  // Should the chain refuse that, the arbiters decide.
+  expect(await swept(150, "Registry_AlreadySlashed")).toEqual({
+    sent: ["proveEquivocation"],
+    written: [],
+    disputed: [jobId],
+  });
+});
+
+it("of another worker than the client's is disputed, and its text is never asked for", async () => {
+  const swept = (age: number) => sweepProven({ age, delivers: "proven", sent: hosts[1] as SigningWorker });
+  expect(await swept(149)).toEqual({ sent: [], written: [], disputed: [] });
+  expect(await swept(150)).toEqual({ sent: [], written: [], disputed: [jobId] });
+  expect(withheld).toEqual([hosts[0]?.signer, hosts[0]?.signer]);
 });
