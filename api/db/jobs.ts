@@ -69,6 +69,8 @@ const JOB = {
   finalTokenAt: column<Date | null>(),
   /** SHA-256 of the text that its client was sent, and whether that was the whole reply; null while it is being sent, or where that is not known. */
   sentHash: column<Hex | null>(),
+  /** Its length in UTF-16 code units. */
+  sentCharacters: column<number | null>(),
   sentComplete: column<boolean | null>(),
   creditsCharged: column<number | null>(),
   settlementTx: column<Hex | null>(),
@@ -143,7 +145,7 @@ type TakenStep = { jobId: Hex; worker: Address; attempt: number; acknowledged: b
 /** Why the client of a job got an error: the reason on chain, and words for the operator. */
 type RefusedStep = { jobId: Hex; reason: FailureReasonName | "timeout"; why: string };
 /** The text that a client had been sent when its connection ended. */
-type LeftStep = { jobId: Hex; sentHash: Hex; sentComplete: boolean };
+type LeftStep = { jobId: Hex; sentHash: Hex; sentCharacters: number; sentComplete: boolean };
 export type AnsweredStep = {
   jobId: Hex;
   worker: Address;
@@ -190,8 +192,9 @@ const TAKEN: Step<TakenStep> = {
 
 const LEFT: Step<LeftStep> = {
   name: "left",
-  types: { sentHash: "text", sentComplete: "boolean" },
-  set: "client_left = true, sent_hash = new.sent_hash, sent_complete = new.sent_complete",
+  types: { sentHash: "text", sentCharacters: "integer", sentComplete: "boolean" },
+  set: `client_left = true, sent_hash = new.sent_hash, sent_characters = new.sent_characters,
+        sent_complete = new.sent_complete`,
 };
 
 const REFUSED: Step<RefusedStep> = {
@@ -238,6 +241,7 @@ const ENDED: Step<EndedStep> = {
         credits_charged = COALESCE(new.credits_charged, job.credits_charged),
         refund_tx = COALESCE(new.refund_tx, job.refund_tx), failure = COALESCE(job.failure, new.failure),
         client_left = job.client_left OR new.sent_hash IS NOT NULL, sent_hash = COALESCE(new.sent_hash, job.sent_hash),
+        sent_characters = COALESCE(new.sent_characters, job.sent_characters),
         sent_complete = COALESCE(new.sent_complete, job.sent_complete)`,
 };
 

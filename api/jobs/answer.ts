@@ -2,14 +2,15 @@ import type { Hex } from "viem";
 import { AnswerHash } from "../../shared/answer-hash.ts";
 
 /**
- * The part of an answer that was sent to its client: the hash of the text, whether that is all of the text, and the characters of
- * reasoning.
+ * The part of an answer that was sent to its client: hash and length of the text, whether that is all of the text, and the length of the
+ * reasoning. Lengths are UTF-16 code units.
  */
-export type Sent = { sentHash: Hex; sentComplete: boolean; sentReasoning: number };
+export type Sent = { sentHash: Hex; sentCharacters: number; sentComplete: boolean; sentReasoning: number };
 
 /** The answer as it goes to its client. */
 export class SentAnswer {
   readonly #hash = new AnswerHash();
+  #characters = 0;
   #reasoning = 0;
   #isWhole = false;
   #isClosed = false;
@@ -17,8 +18,10 @@ export class SentAnswer {
   /** Notes a piece that is about to be written. After the connection's end nothing is sent any more. */
   piece({ kind, text }: Piece): void {
     if (this.#isClosed) return;
-    if (kind === "content") this.#hash.update(text);
-    else this.#reasoning += text.length;
+    if (kind === "content") {
+      this.#hash.update(text);
+      this.#characters += text.length;
+    } else this.#reasoning += text.length;
   }
 
   /** Bytes of the text that have been written. */
@@ -35,8 +38,18 @@ export class SentAnswer {
   closed(isFlushed: boolean): Sent {
     this.#isClosed = true;
     const sentComplete = this.#isWhole && isFlushed;
-    return { sentHash: this.#hash.digest(), sentComplete, sentReasoning: this.#reasoning };
+    const [sentCharacters, sentReasoning] = [this.#characters, this.#reasoning];
+    return { sentHash: this.#hash.digest(), sentCharacters, sentComplete, sentReasoning };
   }
+}
+
+/** Whether the text begins with what its client was sent; true where that is not known. */
+export function beginsAsSent(
+  text: string,
+  { sentHash, sentCharacters }: { sentHash: Hex | null; sentCharacters: number | null },
+): boolean {
+  if (sentCharacters === null) return true;
+  return new AnswerHash().update(text.slice(0, sentCharacters)).digest() === sentHash;
 }
 
 /** Characters of a piece that still grows. */

@@ -1,7 +1,8 @@
 /**
  * Fetches the finished answer of a job after the request that ran the job is gone: from the worker that its row names, and from the one that
  * acknowledged it on chain. Nobody else is asked: the settlement pays whoever signed the answer, so a worker that was never offered the job could
- * be paid for one that it invents. Of a job that a worker proved, only that worker is asked, and only the proven answer is taken.
+ * be paid for one that it invents. Of a job that a worker proved, only that worker is asked, and only the proven answer is taken. An answer must begin
+ * with what its client was sent before.
  */
 import type { Address, Hex } from "viem";
 import { answerHash } from "../../protocol/answer-hash.ts";
@@ -11,6 +12,7 @@ import type { RegisteredWorker } from "../chain/directory.ts";
 import { type Signing, signAccess, signAssignment } from "../workers/signatures.ts";
 import type { WorkerClient } from "../workers/worker-client.ts";
 import type { WorkerPool } from "../workers/worker-pool.ts";
+import { beginsAsSent } from "./answer.ts";
 import type { FetchedAnswer, PricedJob } from "./job-ending.ts";
 import { type JobTimes, settlementOf } from "./next-step.ts";
 import { type ClockParts, isAcknowledgedBy, judge, knowsTime } from "./verdict.ts";
@@ -32,6 +34,9 @@ type AskedJob = {
   attempt: number;
   /** Output tokens that its request asked for; null if they limit reasoning, too. */
   maxTokens: number | null;
+  /** What its client was sent. */
+  sentHash: Hex | null;
+  sentCharacters: number | null;
 };
 
 /** The job on chain, with what decides who may have answered it and how much. */
@@ -94,6 +99,14 @@ export async function askWorker(
   const verdict = judge(parts, seen, { completion, signature, finish_reason });
   const incident = verdict.fault ?? verdict.excess;
   if (incident !== null) parts.workers.report(worker, { ...incident, jobId });
+  if (!beginsAsSent(text, job)) {
+    parts.workers.report(worker, {
+      code: "hash_mismatch",
+      detail: "its answer begins otherwise than it sent it",
+      jobId,
+    });
+    return "none";
+  }
   const { attempt } = output.acknowledgement;
   // A later attempt than the first is in the row before it is offered: a worker cannot invent one.
   if (verdict.fault !== null || attempt > Math.max(1, job.attempt)) return "none";

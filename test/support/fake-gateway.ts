@@ -237,6 +237,7 @@ export const storedJob = (more: Partial<StoredJob> = {}): StoredJob => ({
   completion: null,
   finalTokenAt: null,
   sentHash: null,
+  sentCharacters: null,
   sentComplete: null,
   creditsCharged: null,
   settlementTx: null,

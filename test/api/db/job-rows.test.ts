@@ -118,7 +118,7 @@ describe("the steps of a job", () => {
   it("what a client was sent is written with the job's end, at once on a stop", async () => {
     const store = process(ONE);
     const [settled, open, stopping] = (await add(store, 3)) as [Hex, Hex, Hex];
-    const sent = { sentHash: HASH, sentComplete: true };
+    const sent = { sentHash: HASH, sentCharacters: 9, sentComplete: true };
     const left = [store.left({ jobId: settled, ...sent }), store.left({ jobId: open, ...sent })];
     await store.ended({ jobId: settled, ...settlement });
     expect(await store.find(settled)).toMatchObject({ state: "settled", ...sent });
@@ -185,7 +185,7 @@ describe("a row belongs to one process", () => {
       const after = whose === "of its own signer" ? process(signer) : process(ONE);
       const [repeatable] = (await add(before, 1, true)) as [Hex];
       const [waiting, left, told, fetched] = (await add(before, 4, false)) as [Hex, Hex, Hex, Hex];
-      await before.left({ jobId: left, sentHash: HASH, sentComplete: false });
+      await before.left({ jobId: left, sentHash: HASH, sentCharacters: 9, sentComplete: false });
       await before.refused({ jobId: told, reason: "worker_failed", why: "the worker broke off" });
       expect(await after.handOut(fetched)).toBe(true);
       if (whose === "of its own signer") await after.claimOwn();

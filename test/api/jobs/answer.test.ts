@@ -28,13 +28,18 @@ describe("what was sent of an answer", () => {
     sent.piece({ kind: "reasoning", text: "Hm… " });
     sent.piece({ kind: "content", text: "the answer" });
     sent.piece({ kind: "reasoning", text: "so." });
-    const expected = { sentHash: answerHash("the answer"), sentComplete: false, sentReasoning: 7 };
+    const expected = { sentHash: answerHash("the answer"), sentCharacters: 10, sentComplete: false, sentReasoning: 7 };
     expect(sent.closed(false)).toEqual(expected);
   });
 
   it("is nothing where the client was gone before, whatever the job still writes", () => {
     const sent = new SentAnswer();
-    expect(sent.closed(false)).toEqual({ sentHash: answerHash(""), sentComplete: false, sentReasoning: 0 });
+    expect(sent.closed(false)).toEqual({
+      sentHash: answerHash(""),
+      sentCharacters: 0,
+      sentComplete: false,
+      sentReasoning: 0,
+    });
     for (const kind of ["content", "reasoning"] as const) sent.piece({ kind, text: "the answer" });
     expect(sent.bytes).toBe(0);
   });

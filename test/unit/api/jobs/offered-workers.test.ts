@@ -53,7 +53,8 @@ async function ask({ worker, onChain, has }: Row) {
     creditsPerRequest: 8,
     creditsPer1kTokens: 4,
   };
-  const job = { jobId, worker: worker?.signer ?? null, attempt: worker === null ? 0 : 1, maxTokens: 100 };
+  const row = { jobId, worker: worker?.signer ?? null, attempt: worker === null ? 0 : 1, maxTokens: 100 };
+  const job = { ...row, sentHash: null, sentCharacters: null };
   const answer = await askWorkers(context, job, chain);
   return { asked, answer: typeof answer === "object" ? answer.worker : answer };
 }

@@ -5,6 +5,7 @@ import { beforeEach, expect, it, vi } from "vitest";
 import type { Operation } from "../../../../api/chain/operations.ts";
 import { Recovery } from "../../../../api/jobs/recovery.ts";
 import { WorkerFailure } from "../../../../api/workers/worker-client.ts";
+import { answerHash } from "../../../../protocol/answer-hash.ts";
 import { newJobId } from "../../../../protocol/job-id.ts";
 import { ChainStatus } from "../../../../protocol/job-status.ts";
 import { proofDigest } from "../../../../protocol/messages.ts";
@@ -85,11 +86,13 @@ type Swept = {
   delivers: "proven" | "other";
   retentionHours?: number;
   sent?: SigningWorker;
+  /** What its client was sent before the stream broke. */
+  begun?: string;
   refuses?: string;
 };
 
 /** A job that `prover` proved on chain, seconds after its lock, and that one sweep looks at. */
-async function sweepProven({ age, delivers, retentionHours = 24, sent, refuses }: Swept) {
+async function sweepProven({ age, delivers, retentionHours = 24, sent, begun, refuses }: Swept) {
   const finalization = 3_600;
   const prover = hosts[0] as SigningWorker;
   const lockedAt = now - age;
@@ -102,6 +105,7 @@ async function sweepProven({ age, delivers, retentionHours = 24, sent, refuses }
     attempt: 1,
     countedTokens: 4,
     creditsCharged: 8,
+    ...(begun !== undefined && { sentHash: answerHash(begun), sentCharacters: begun.length, sentComplete: false }),
     ...(sent && { completion: await sent.complete(jobId, "other", { completedAt: lockedAt }) }),
   });
   const chain = chainOf({
@@ -210,3 +214,14 @@ it("of another worker than the client's is disputed, and its text is never asked
   expect(await swept(150)).toEqual({ sent: [], written: [], disputed: [jobId] });
   expect(withheld).toEqual([hosts[0]?.signer, hosts[0]?.signer]);
 });
+
+it.each([
+  ["goes on with it", "prov", [], ["complete"]],
+  ["begins otherwise", "hello", ["hash_mismatch"], []],
+])(
+  "of an answer that broke off is charged only if it begins with what the client has: it %s",
+  async (_what, begun, reported, sent) => {
+    expect(await sweepProven({ age: 20, delivers: "proven", begun })).toMatchObject({ sent });
+    expect(ends.filter((end) => end !== "released")).toEqual(reported);
+  },
+);
