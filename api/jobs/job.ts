@@ -100,7 +100,7 @@ export class RunningJob {
   #sentReasoning = 0;
   #leaving: NodeJS.Timeout | undefined;
   #worker: Address | undefined;
-  /** The workers that said they would not do the job. */
+  /** The workers that said they would not do the job, and were not offered it again. */
   readonly #refusedBy = new Set<Address>();
   /** Its lock, once that is mined. */
   #held: Lock | undefined;
@@ -270,6 +270,7 @@ export class RunningJob {
       }
       const { worker } = place;
       this.#worker = worker.signer;
+      this.#refusedBy.delete(worker.signer);
       if (isNew && (attempt > 1 || claimedUntil !== null)) await this.#noteAttempt(lock, worker.signer, attempt);
       const wasMined = this.#held !== undefined;
       const others = () => workers.candidates(model.number, demand, new Set([...excluded, worker.signer]));

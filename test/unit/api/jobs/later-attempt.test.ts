@@ -124,6 +124,26 @@ it("whose job the first worker took on chain after it had refused it is not answ
   expect(noted.at(-1)).toBe("took_refused");
 });
 
+it("a worker that was full, and took the job when it was offered again, is not taken for a thief", async () => {
+  const reported: string[] = [];
+  let offers = 0;
+  const dispatch: Dispatching = async () => {
+    offers += 1;
+    throw offers === 1 ? new WorkerFailure("busy", "full", false) : new WorkerFailure("broken_stream", "gone", true);
+  };
+  const { completed } = run(dispatch, {
+    choose: (excluded) => (excluded.has(silent.signer) ? undefined : silent),
+    isClosedToWorkers: async () => true,
+    workerOf: async () => silent.signer,
+    workers: { report: (_worker, { code }) => void reported.push(code) },
+  });
+  const told = completed.catch((error) => error);
+  await expect.poll(kinds).toEqual(["lock", "fail"]);
+  mine.get("fail")?.(reverted("Job_WrongState", jobId, ChainStatus.Proven));
+  expect(await told).toMatchObject({ code: "answer_withheld" });
+  expect(reported).not.toContain("took_refused");
+});
+
 it("whose worker has not signed that it took the job comes to nothing", async () => {
   const { completed } = run(async (endpoint, body, events) => {
     if (endpoint === silent.endpoint) throw new WorkerFailure("draining", "stops", false);
