@@ -14,6 +14,7 @@ import type { JobStore } from "../db/jobs.ts";
 import type { OfferEnd } from "../workers/exposure-limit.ts";
 import { type Signing, signAccess, signAssignment } from "../workers/signatures.ts";
 import { type CompletedEvent, type WorkerClient, WorkerFailure } from "../workers/worker-client.ts";
+import type { JobSize } from "../workers/worker-health.ts";
 import type { Dispatched, Place, WorkerPool } from "../workers/worker-pool.ts";
 import type { Answer } from "./answer.ts";
 import type { JobTimes } from "./next-step.ts";
@@ -89,7 +90,7 @@ export async function runAttempt(parts: AttemptParts, input: AttemptInput): Prom
   const { worker } = place;
   const acknowledgeBy = parts.head.time + parts.times.acknowledge;
   const assignment: Assignment = { jobId, worker: worker.signer, attempt, acknowledgeBy };
-  const dispatched = place.offer(jobId);
+  const dispatched = place.offer(jobId, sizeOf(input.request));
   let end: OfferEnd = "unsent";
   try {
     const signature = await signAssignment(parts, assignment);
@@ -118,6 +119,11 @@ async function isOnChain(acknowledged: Promise<Outcome> | null, signal: AbortSig
   return (await Promise.race([acknowledged, over]))?.status === "mined";
 }
 
+const sizeOf = ({ messages, max_tokens: maxTokens }: ChatRequest): JobSize => ({
+  promptCharacters: messages.reduce((sum, { content }) => sum + content.length, 0),
+  maxTokens,
+});
+
 type SignedOffer = { assignment: Assignment; signature: Hex; dispatched: Dispatched };
 
 async function follow(
@@ -144,6 +150,8 @@ async function follow(
   };
   const relay = new AcknowledgementRelay(parts, assignment, input);
   const over = new AbortController();
+  if (input.wasMined) dispatched.mined();
+  else input.mined.then(dispatched.mined, () => {}); // The job is over.
   const endEarly = () => void endAtWorker(parts, input, { assignment, signature }, over.signal);
   // Whatever the model does: one that reasons for minutes is not stalled, nor slow to begin.
   const begun = (): void => {
@@ -176,11 +184,13 @@ async function follow(
           begun();
           if (answer.pieces === 0) relay.onceItsOwn(input.onFirstToken);
           else if (answer.bytes === 0) textSince = performance.now(); // after its reasoning
+          dispatched.wrote(content.length);
           answer.append(content);
         },
         reasoning: (content) => {
           begun();
           if (answer.pieces === 0) relay.onceItsOwn(input.onFirstToken);
+          dispatched.wrote(content.length);
           answer.reason(content);
         },
       },
@@ -189,14 +199,17 @@ async function follow(
     const { completionTokens } = completed.completion;
     const tokens = Math.min(completionTokens, answer.bytes, input.request.max_tokens);
     parts.workers.reportSpeed(worker.signer, input.model.number, tokens, performance.now() - textSince);
-    return { ok: true, completed, ...relay.finished() };
+    const finished = relay.finished();
+    dispatched.answered();
+    return { ok: true, completed, ...finished };
   } catch (error) {
-    const seen = { pieces: answer.pieces, afterMs: performance.now() - startedAt, leftMs };
+    const afterMs = performance.now() - startedAt;
+    const seen = { pieces: answer.pieces, afterMs, leftMs };
     const failure = unlessTaken(explain(error, patience.signal, input.signal), seen);
     // A worker's own word may be anything.
     markFailed(incidentCode(failure.code));
     // A job that was late when the worker got it says nothing about the worker.
-    const isShort = performance.now() - startedAt < fairShareMs(parts);
+    const isShort = afterMs < fairShareMs(parts);
     const late = failure.code === "never_finished" && (isShort || input.signal.reason === LOCK_NOT_MINED);
     const incident = { code: failure.code, detail: failure.message, jobId };
     // `not_locked` is no fault of the worker in two cases: an earlier worker has proven the job on chain, or the lock was only promised when the job was
@@ -204,6 +217,8 @@ async function follow(
     const isRight =
       failure.code === RefusalCode.NotLocked &&
       (!input.wasMined || (await parts.isClosedToWorkers(jobId).catch(() => false)));
+    // A worker that may have the offer keeps the job from others until that has run out, whatever it says.
+    if (!late) dispatched.lost(failure.offered ? Math.max(afterMs, leftMs) : afterMs);
     if (!late && !isRight) parts.workers.report(worker.signer, incident, input.model.number);
     return { ok: false, failure, wasTaken, acknowledgeBy };
   } finally {

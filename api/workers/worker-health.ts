@@ -15,15 +15,96 @@ const SPEED_TOKENS = 100;
 const SMOOTHING = 0.2;
 /** After this long without a new observation the earlier ones count half: a slow worker gets another chance. */
 const HALF_LIFE_MS = 60_000;
-/** A worker that fails all of its jobs is asked as if it were slower by this much more. */
-const FAILURE_WEIGHT = 9;
-/** From this share of failed jobs on it gets a job only where no other has a place: one that takes no request is always idle. */
-const FAILING_SHARE = 0.5;
 /** Added to every time: nobody notices differences that are small against it, such as a new process's first answer. */
 const UNNOTICED_MS = 100;
 
-/** A job that the worker has. `runsSince`: when it began to run, as far as it is known; null while it may wait in the worker's own queue. */
-type Outstanding = { since: number; runsSince: number | null; firstToken: boolean };
+/** Workers are compared by the time of a job with so many tokens of prompt, and so many of answer and reasoning together. */
+const PROMPT_TOKENS = 1_000;
+const ANSWER_TOKENS = 100;
+/** An answer of fewer tokens does not tell how fast its worker writes, only that the worker needed so long. */
+const PACE_TOKENS = 20;
+const CHARACTERS_A_TOKEN = 4;
+/** Before anything was observed, all are taken for equally fast. */
+const ASSUMED_FIRST_TOKEN_MS = 100;
+const ASSUMED_ANSWER_MS = 1_000;
+/** From this many times the best worker's time on a worker gets a job only where no better one has a place. */
+const SLOW = 3;
+/** A failed job counts as so many of the best worker's jobs, or more if it cost more: a client whose job fails twice gets an error. */
+const FAILED_JOBS = 4;
+
+/** The parts of a job's request that its time depends on. */
+export type JobSize = { promptCharacters: number; maxTokens: number };
+
+/** A job that the worker has. */
+type Outstanding = JobSize & {
+  model: number;
+  since: number;
+  /** When it began to run, as far as it is known; null while it may wait in the worker's own queue. */
+  runsSince: number | null;
+  firstTokenAt: number | null;
+  /** Characters of answer and reasoning so far, and when the last of them came. */
+  characters: number;
+  wroteAt: number;
+  /** Since when its lock is mined: before that, no answer ends. */
+  minedAt: number | null;
+};
+
+/** The time of a job in its two parts. */
+export type JobMs = { firstTokenMs: number; answerMs: number };
+
+const totalMs = ({ firstTokenMs, answerMs }: JobMs): number => firstTokenMs + answerMs;
+const tokensOf = ({ characters, maxTokens }: Outstanding): number =>
+  Math.min(characters / CHARACTERS_A_TOKEN, maxTokens);
+
+/** What the job shows by now of the time that a job takes at its worker: it takes at least so long. */
+function shown(job: Outstanding, now: number): JobMs {
+  const { since, promptCharacters, firstTokenAt, wroteAt, minedAt } = job;
+  const promptTokens = Math.max(PROMPT_TOKENS, promptCharacters / CHARACTERS_A_TOKEN);
+  const firstTokenMs = (((firstTokenAt ?? now) - since) * PROMPT_TOKENS) / promptTokens;
+  if (firstTokenAt === null) return { firstTokenMs, answerMs: 0 };
+  const tokens = tokensOf(job);
+  const writingMs = ((wroteAt - firstTokenAt) * ANSWER_TOKENS) / (tokens < PACE_TOKENS ? ANSWER_TOKENS : tokens);
+  const silentMs = minedAt === null ? 0 : Math.max(0, now - Math.max(wroteAt, minedAt));
+  return { firstTokenMs, answerMs: writingMs + silentMs };
+}
+
+/** A running mean of times; what was observed long ago weighs little. */
+class RunningMean {
+  ms: number | null = null;
+  at = 0;
+
+  observe(ms: number, at: number): void {
+    const kept = (1 - SMOOTHING) * 2 ** (-Math.max(0, at - this.at) / HALF_LIFE_MS);
+    this.ms = this.ms === null ? ms : this.ms * kept + ms * (1 - kept);
+    this.at = at;
+  }
+
+  /** A worker that was not asked for long counts as good as the best one: otherwise it would get no job that shows how fast it is. */
+  remembered(best: number, now: number): number {
+    return best + ((this.ms ?? best) - best) * 2 ** (-Math.max(0, now - this.at) / HALF_LIFE_MS);
+  }
+}
+
+/** How long jobs of one model took at one worker. `endedAt`: when the last of them ended. */
+class JobRecord {
+  readonly firstToken = new RunningMean();
+  readonly answer = new RunningMean();
+  endedAt = Number.NEGATIVE_INFINITY;
+
+  /** A job cost its client so much time and is not answered, as if it had waited for its first token until then. A quick refusal makes nobody faster. */
+  lost(ms: number, best: JobMs, at: number): void {
+    if (ms <= this.firstToken.remembered(best.firstTokenMs, at)) return;
+    this.firstToken.observe(ms, at);
+    this.endedAt = at;
+  }
+
+  answered(job: Outstanding, best: JobMs, at: number): void {
+    const { answerMs } = shown(job, at);
+    const isPace = tokensOf(job) >= PACE_TOKENS;
+    if (isPace || answerMs > this.answer.remembered(best.answerMs, at)) this.answer.observe(answerMs, at);
+    this.endedAt = at;
+  }
+}
 
 /**
  * The places that a worker announces: jobs that it runs at once, jobs that may wait there, and how many of both it has, from all gateways.
@@ -57,23 +138,20 @@ export class WorkerHealth {
   #places = { running: 1, waiting: 0 };
   /** Jobs that it has from others. */
   #others = 0;
-  /** Places that are reserved for jobs which are not offered yet. */
-  #kept = 0;
+  /** Places that are reserved for jobs which are not offered yet, by the jobs' models. */
+  readonly #kept: number[] = [];
   /** Jobs that were offered so far. */
   #offered = 0;
   /** Time that a job takes there from its start to its end; null before the first. */
   #runMs: number | null = null;
   readonly #unhosted = new Map<number, number>();
-  #failureShare = 0;
-  #failedAt = 0;
   /** Models that failed the gateway's last test. */
   readonly #broken = new Set<number>();
   readonly #jobs = new Set<Outstanding>();
   /** Output tokens a second, by model number. */
   readonly #speeds = new Map<number, number>();
-  #firstTokenMs: number | null = null;
-  #lastMs: number | null = null;
-  #observedAt = 0;
+  /** By model number. */
+  readonly #records = new Map<number, JobRecord>();
 
   get outstanding(): number {
     return this.#jobs.size;
@@ -111,7 +189,7 @@ export class WorkerHealth {
   free(now: number, startWithinMs: number): number {
     if (now < this.#fullUntil) return 0;
     const places = this.#places.running + this.queuePlaces(startWithinMs);
-    return Math.max(0, places - this.#others - this.outstanding - this.#kept);
+    return Math.max(0, places - this.#others - this.outstanding - this.#kept.length);
   }
 
   /** The places in the worker's own queue whose jobs start within this time. */
@@ -124,67 +202,120 @@ export class WorkerHealth {
 
   /** True if another job would start at once. */
   get isIdle(): boolean {
-    return this.#others + this.outstanding + this.#kept < this.#places.running;
+    return this.#others + this.outstanding + this.#kept.length < this.#places.running;
   }
 
-  /** Reserves a place for a job until it is offered. Returns the function that releases the place; call it once. */
-  keep(): () => void {
-    this.#kept += 1;
-    return () => {
-      this.#kept -= 1;
-    };
+  /** Reserves a place for a job of the model until it is offered. Returns the function that releases the place; call it once. */
+  keep(model: number): () => void {
+    this.#kept.push(model);
+    return () => void this.#kept.splice(this.#kept.indexOf(model), 1);
   }
 
-  /** Running time to first token, null before the second. */
+  /** Running time to first token of the model that was asked last; null before the first. */
   get firstTokenMs(): number | null {
-    return this.#firstTokenMs;
+    const means = [...this.#records.values()].map(({ firstToken }) => firstToken);
+    return means.toSorted((a, b) => b.at - a.at)[0]?.ms ?? null;
   }
 
-  /** The less, the better: outstanding work times what a first token takes there. `fastest`: what it takes the best, ms. */
-  score(fastest: number, now: number): number {
-    // A worker that was not asked for long counts as good as the best one: otherwise it would get no job that shows how fast it is.
-    const mean = this.#firstTokenMs ?? fastest;
-    const remembered = fastest + (mean - fastest) * 2 ** (-(now - this.#observedAt) / HALF_LIFE_MS);
-    // A job that waits for its first token shows slowness before it is over.
-    let waiting = 0;
-    for (const job of this.#jobs) if (!job.firstToken) waiting = Math.max(waiting, now - job.since);
-    return (
-      (this.outstanding + this.#kept + 1) *
-      (Math.max(remembered, waiting) + UNNOTICED_MS) *
-      (this.#rests + 1) *
-      (1 + FAILURE_WEIGHT * this.#failuresNow(now))
-    );
+  /** The mean times of the model's jobs; null where nothing is known. */
+  meansOf(model: number): { firstTokenMs: number | null; answerMs: number | null } {
+    const { firstToken, answer } = this.#recordOf(model);
+    return { firstTokenMs: firstToken.ms, answerMs: answer.ms };
+  }
+
+  /** How long a job of the model takes here, ms. `best`: the best of all workers, which this one counts as where nothing is known of it. */
+  jobMs(model: number, best: JobMs, now: number): number {
+    const { firstToken, answer } = this.#recordOf(model);
+    const remembered = firstToken.remembered(best.firstTokenMs, now) + answer.remembered(best.answerMs, now);
+    // A job that takes longer shows that before it is over.
+    return Math.max(remembered, ...this.#jobsOf(model).map((job) => totalMs(shown(job, now))));
   }
 
   /**
-   * A job was given to the worker. `taken` notes its acknowledgement, `firstToken` its first token, and returns the time that took; `end` is
-   * idempotent.
+   * True for a worker that has a job of the model while nobody knows how long one takes here: none has ended here for a while, and none has written
+   * enough to tell. More jobs could all be lost here before the first one shows anything.
    */
-  begin(now: number): {
+  isOnTrial(model: number, now: number): boolean {
+    const isKnown = now - this.#recordOf(model).endedAt < HALF_LIFE_MS;
+    const jobs = this.#jobsOf(model);
+    return !isKnown && jobs.length + this.#keptOf(model) > 0 && !jobs.some((job) => tokensOf(job) >= PACE_TOKENS);
+  }
+
+  /** The less, the better: the work that the worker has, in jobs that take so long. */
+  score(jobMs: number): number {
+    return (this.outstanding + this.#kept.length + 1) * (jobMs + UNNOTICED_MS);
+  }
+
+  #jobsOf(model: number): Outstanding[] {
+    return [...this.#jobs].filter((job) => job.model === model);
+  }
+
+  #keptOf(model: number): number {
+    return this.#kept.filter((one) => one === model).length;
+  }
+
+  #recordOf(model: number): JobRecord {
+    const known = this.#records.get(model);
+    if (known !== undefined) return known;
+    const record = new JobRecord();
+    this.#records.set(model, record);
+    return record;
+  }
+
+  /**
+   * A job of the model was given to the worker. `taken` notes its acknowledgement, `mined` its lock's block, `wrote` characters of answer or reasoning,
+   * `firstToken` the first of them, and returns the time that took. Call `answered` or `lost` at its end, if that says something of the worker, and
+   * `end`, which is idempotent, in any case. `lost`: the job is not answered, and the worker cost its client so much time. `best`: of all workers.
+   */
+  begin(
+    model: number,
+    size: JobSize,
+    now: number,
+  ): {
     taken: (now: number) => void;
+    mined: (now: number) => void;
     firstToken: (now: number) => number;
+    wrote: (characters: number, now: number) => void;
+    answered: (best: JobMs, now: number) => void;
+    lost: (ms: number, best: JobMs, now: number) => void;
     end: (now: number) => void;
   } {
-    const job: Outstanding = { since: now, runsSince: this.isIdle ? now : null, firstToken: false };
+    const job: Outstanding = {
+      ...size,
+      model,
+      since: now,
+      runsSince: this.isIdle ? now : null,
+      firstTokenAt: null,
+      characters: 0,
+      wroteAt: now,
+      minedAt: null,
+    };
     this.#jobs.add(job);
     this.#offered += 1;
+    const record = this.#recordOf(model);
     let isTaken = false;
     return {
       taken: (at) => {
         isTaken = true;
         job.runsSince ??= at;
       },
-      firstToken: (at) => {
-        job.firstToken = true;
-        const ms = at - job.since;
-        this.#waited(ms, at);
-        return ms;
+      mined: (at) => {
+        job.minedAt = at;
       },
+      firstToken: (at) => {
+        job.firstTokenAt = at;
+        job.wroteAt = at;
+        record.firstToken.observe(shown(job, at).firstTokenMs, at);
+        return at - job.since;
+      },
+      wrote: (characters, at) => {
+        job.characters += characters;
+        job.wroteAt = at;
+      },
+      answered: (best, at) => record.answered(job, best, at),
+      lost: (ms, best, at) => record.lost(ms, best, at),
       end: (at) => {
         if (!this.#jobs.delete(job)) return;
-        // A worker that holds offers and then refuses them is as slow as one that answers so late.
-        const waitedMs = at - job.since;
-        if (!job.firstToken && waitedMs > (this.#firstTokenMs ?? ASSUMED_FIRST_TOKEN_MS)) this.#waited(waitedMs, at);
         if (!isTaken || job.runsSince === null) return;
         const ms = at - job.runsSince;
         this.#runMs = this.#runMs === null ? ms : this.#runMs + (ms - this.#runMs) * SMOOTHING;
@@ -192,22 +323,6 @@ export class WorkerHealth {
         this.#fullUntil = 0;
       },
     };
-  }
-
-  /**
-   * A job waited so long for its first token. One slow answer says little (the first of a new process always is one), two in a row do: the lesser of
-   * two counts.
-   */
-  #waited(ms: number, at: number): void {
-    if (this.#lastMs !== null) this.#observe(Math.min(ms, this.#lastMs), at);
-    this.#lastMs = ms;
-  }
-
-  #observe(ms: number, at: number): void {
-    // The older the earlier observations are, the less they weigh against the new one.
-    const kept = (1 - SMOOTHING) * 2 ** (-Math.max(0, at - this.#observedAt) / HALF_LIFE_MS);
-    this.#firstTokenMs = this.#firstTokenMs === null ? ms : this.#firstTokenMs * kept + ms * (1 - kept);
-    this.#observedAt = at;
   }
 
   /** Output tokens a second of the model's answers; null before a long one. */
@@ -223,23 +338,15 @@ export class WorkerHealth {
     this.#speeds.set(model, before + (speed - before) * SMOOTHING);
   }
 
-  /** A job failed there. That may be its request's fault, so it takes nothing away, but others come first while it happens more often here. */
-  failedJob(now: number): void {
-    this.#failureShare = this.#failuresNow(now) * (1 - SMOOTHING) + SMOOTHING;
-    this.#failedAt = now;
-  }
-
-  /** The share of its latest jobs that failed; half of it is forgotten in a minute. */
-  #failuresNow(now: number): number {
-    return this.#failureShare * 2 ** (-Math.max(0, now - this.#failedAt) / HALF_LIFE_MS);
-  }
-
-  isFailing(now: number): boolean {
-    return this.#failuresNow(now) >= FAILING_SHARE;
+  /**
+   * A job of the model failed here. That may be its request's fault, so it takes nothing away, but others come first while it happens more often here.
+   * `best`: the time of a job at the best worker.
+   */
+  failedJob(model: number, best: JobMs, now: number): void {
+    this.#recordOf(model).lost(FAILED_JOBS * (totalMs(best) + UNNOTICED_MS), best, now);
   }
 
   succeeded(): void {
-    this.#failureShare *= 1 - SMOOTHING;
     this.#rests = 0;
     this.#saidFull = 0;
   }
@@ -296,8 +403,6 @@ export class WorkerHealth {
 
 // ---------------------------------------------------------------- choice
 
-/** Before anything was observed, all are taken for equally fast. */
-const ASSUMED_FIRST_TOKEN_MS = 100;
 /**
  * Workers whose scores differ by at most this share are equal. Otherwise the worker that was a millisecond faster the
  * last time would get all the work of a quiet hour. A newcomer, or a worker that was slow once, would never be asked.
@@ -306,22 +411,46 @@ const AS_GOOD = 0.5;
 
 export type Candidate<W> = { worker: W; health: WorkerHealth };
 
-/** The candidate with the least outstanding work, weighted by how fast it was lately; chance decides among about equal ones. */
+/** The least mean of each part of a job of the model. */
+export function bestOf(model: number, workers: readonly WorkerHealth[]): JobMs {
+  const means = workers.map((health) => health.meansOf(model));
+  const least = (all: number[], assumed: number) => (all.length === 0 ? assumed : Math.min(...all));
+  return {
+    firstTokenMs: least(
+      means.flatMap(({ firstTokenMs }) => firstTokenMs ?? []),
+      ASSUMED_FIRST_TOKEN_MS,
+    ),
+    answerMs: least(
+      means.flatMap(({ answerMs }) => answerMs ?? []),
+      ASSUMED_ANSWER_MS,
+    ),
+  };
+}
+
+/**
+ * The candidate with the least outstanding work, weighted by how long a job of the model takes there; chance decides among about equal ones. A worker
+ * that is slow against the best one, or has its first job of the model, gets another only where no other candidate is left.
+ */
 export function chooseBest<W>(
+  model: number,
   candidates: readonly Candidate<W>[],
   now: number,
   random: () => number = Math.random,
 ): W | undefined {
-  const sound = candidates.filter(({ health }) => !health.isFailing(now));
+  const best = bestOf(
+    model,
+    candidates.map(({ health }) => health),
+  );
+  const rated = candidates.map((one) => ({ ...one, jobMs: one.health.jobMs(model, best, now) }));
+  const slowMs = SLOW * (Math.min(...rated.map(({ jobMs }) => jobMs)) + UNNOTICED_MS);
+  const sound = rated.filter(({ health, jobMs }) => jobMs + UNNOTICED_MS <= slowMs && !health.isOnTrial(model, now));
   const idle = sound.filter(({ health }) => health.isIdle);
-  const observed = candidates.flatMap(({ health }) => health.firstTokenMs ?? []);
-  const fastest = observed.length > 0 ? Math.min(...observed) : ASSUMED_FIRST_TOKEN_MS;
-  let best: W | undefined;
-  let bestScore = Number.POSITIVE_INFINITY;
+  let chosen: W | undefined;
+  let least = Number.POSITIVE_INFINITY;
   // If no sound worker is idle, the job waits in the queue of the one that clears first.
-  for (const { worker, health } of [idle, sound, candidates].find((some) => some.length > 0) ?? []) {
-    const score = health.score(fastest, now) * (1 + random() * AS_GOOD);
-    if (score < bestScore) [best, bestScore] = [worker, score];
+  for (const { worker, health, jobMs } of [idle, sound, rated].find((some) => some.length > 0) ?? []) {
+    const score = health.score(jobMs) * (1 + random() * AS_GOOD);
+    if (score < least) [chosen, least] = [worker, score];
   }
-  return best;
+  return chosen;
 }

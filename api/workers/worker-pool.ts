@@ -9,7 +9,7 @@ import type { Metrics } from "../observe/metrics.ts";
 import type { ExposureLimit, OfferEnd } from "./exposure-limit.ts";
 import { ModelTests, type TestResult } from "./model-tests.ts";
 import type { WorkerClient } from "./worker-client.ts";
-import { chooseBest, WorkerHealth } from "./worker-health.ts";
+import { bestOf, chooseBest, type JobMs, type JobSize, WorkerHealth } from "./worker-health.ts";
 
 /** A healthy worker is asked this often; one that was just lost or late at every tick, and one that stays away a tick later each time. */
 const PROBE_MS = 5_000;
@@ -62,19 +62,28 @@ export type WorkerState = {
   firstTokenMs: number | null;
 };
 
-/** A job that a worker has. */
-export type Dispatched = { taken: () => void; firstToken: () => void; end: (how: OfferEnd) => void };
+/**
+ * A job that a worker has. Call `taken` at its acknowledgement, `mined` when its lock is in a block, `firstToken` at its first token, `wrote` at each
+ * piece of answer or reasoning, `answered` or `lost` at its end, unless that says nothing of the worker, and `end` when it is over there. `lost`: the
+ * time until another worker can have the job.
+ */
+export type Dispatched = {
+  taken: () => void;
+  mined: () => void;
+  firstToken: () => void;
+  wrote: (characters: number) => void;
+  answered: () => void;
+  lost: (ms: number) => void;
+  end: (how: OfferEnd) => void;
+};
 
 /** A place at a worker, and cover for a job's credits there, reserved for one job. */
 export type Place = {
   worker: RegisteredWorker;
   /** Whether the worker still takes jobs of the model. */
   isOpen: () => boolean;
-  /**
-   * The job is offered to the worker: its place is in use from now on, and no longer reserved. Call `taken` at its acknowledgement, `firstToken` at
-   * its first token, `end` when it is over there.
-   */
-  offer: (jobId: Hex) => Dispatched;
+  /** The job is offered to the worker: its place is in use from now on, and no longer reserved. */
+  offer: (jobId: Hex, size: JobSize) => Dispatched;
   /** Releases a reserved place; later calls do nothing. */
   release: () => void;
 };
@@ -87,7 +96,7 @@ const SPARE_SHARE = 1 / 8;
 
 /**
  * Workers as the gateway finds them: registered on chain, answering its probes, and not resting. Chooses the one with the least outstanding work,
- * weighted by how fast it was lately. A failed job takes no worker away: it may be its request's fault. The gateway then tests the model itself,
+ * weighted by how long jobs took there lately. A failed job takes no worker away: it may be its request's fault. The gateway then tests the model itself,
  * and only a failed test takes it away, until a later test succeeds.
  */
 export class WorkerPool {
@@ -254,21 +263,22 @@ export class WorkerPool {
   keep(model: number, demand: Demand, excluded: ReadonlySet<string> = NONE): Place | null {
     const candidates = this.candidates(model, demand, excluded);
     const worker = chooseBest(
+      model,
       candidates.map((one) => ({ worker: one, health: this.#of(one.signer) })),
       Date.now(),
     );
     if (worker === undefined) return null;
     const health = this.#of(worker.signer);
-    const giveBack = [health.keep(), this.#parts.exposure.keep(worker, demand.credits)];
+    const giveBack = [health.keep(model), this.#parts.exposure.keep(worker, demand.credits)];
     const leave = () => {
       for (const give of giveBack.splice(0)) give();
     };
     return {
       worker,
       isOpen: () => this.hosts(model).some(({ signer }) => signer === worker.signer),
-      offer: (jobId) => {
+      offer: (jobId, size) => {
         leave();
-        return this.#begin(worker, { jobId, model, credits: demand.credits });
+        return this.#begin(worker, { jobId, model, size, credits: demand.credits });
       },
       release: () => {
         if (giveBack.length === 0) return;
@@ -280,13 +290,17 @@ export class WorkerPool {
 
   #begin(
     worker: RegisteredWorker,
-    { jobId, model, credits }: { jobId: Hex; model: number; credits: number },
+    { jobId, model, size, credits }: { jobId: Hex; model: number; size: JobSize; credits: number },
   ): Dispatched {
-    const job = this.#of(worker.signer).begin(Date.now());
+    const job = this.#of(worker.signer).begin(model, size, Date.now());
     const { exposure } = this.#parts;
     exposure.offered(jobId, worker, credits);
     return {
       taken: () => job.taken(Date.now()),
+      mined: () => job.mined(Date.now()),
+      wrote: (characters) => job.wrote(characters, Date.now()),
+      answered: () => job.answered(this.#best(model), Date.now()),
+      lost: (ms) => job.lost(ms, this.#best(model), Date.now()),
       firstToken: () => this.#observeFirstToken(model, worker.signer, job.firstToken(Date.now())),
       end: (how) => {
         job.end(Date.now());
@@ -425,7 +439,12 @@ export class WorkerPool {
     else if (code === RefusalCode.Draining) health.healthy = false;
     else if (severity === "misconduct") health.suspended(now, this.#settings.misconductRestMs);
     else if (severity === "absence") health.absent(now);
-    else if (severity === "failure") health.failedJob(now);
+    else if (severity === "failure" && model !== undefined) health.failedJob(model, this.#best(model), now);
+  }
+
+  #best(model: number): JobMs {
+    const hosts = this.hosts(model).map(({ signer }) => this.#of(signer));
+    return bestOf(model, hosts);
   }
 
   /** Asks a worker that was full for its places. */

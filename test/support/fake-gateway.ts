@@ -72,7 +72,17 @@ export const registered = (more: Partial<RegisteredWorker> = {}): RegisteredWork
   ...more,
 });
 
-const DISPATCHED: Dispatched = { taken: () => {}, firstToken: () => {}, end: () => {} };
+const nothing = () => {};
+/** A job at a worker whose course nobody follows. */
+export const DISPATCHED: Dispatched = {
+  taken: nothing,
+  mined: nothing,
+  firstToken: nothing,
+  wrote: nothing,
+  answered: nothing,
+  lost: nothing,
+  end: nothing,
+};
 
 /** A place at a worker. */
 export const placeAt = (worker: RegisteredWorker, dispatched: () => Dispatched = () => DISPATCHED): Place => ({

@@ -8,6 +8,7 @@ import { type DispatchEvents, WorkerFailure } from "../../../../api/workers/work
 import type { Dispatch } from "../../../../protocol/dispatch.ts";
 import { newJobId } from "../../../../protocol/job-id.ts";
 import {
+  DISPATCHED,
   type Dispatching,
   fakeGateway,
   type JobParts,
@@ -33,7 +34,7 @@ function gateway(failure = new WorkerFailure("draining", "no", false), most = Nu
     const end = () => {
       outstanding -= 1;
     };
-    return { taken: () => {}, firstToken: () => {}, end };
+    return { ...DISPATCHED, end };
   };
   const context = fakeGateway({
     choose: ({ size }) =>
@@ -90,7 +91,7 @@ it.each([
 ])("a worker whose offer ends without an answer %s", async (_what, offered, end) => {
   const { context } = gateway(new WorkerFailure("busy", "full", offered));
   const ends: string[] = [];
-  const dispatched = () => ({ taken: () => {}, firstToken: () => {}, end: (how: string) => void ends.push(how) });
+  const dispatched = () => ({ ...DISPATCHED, end: (how: string) => void ends.push(how) });
   await attempt(context, 1, undefined, { place: placeAt(registered(), dispatched) }).result;
   expect(ends).toEqual([end]);
 });
@@ -176,6 +177,79 @@ it.each([
   } finally {
     vi.useRealTimers();
   }
+});
+
+describe("what an attempt without an answer cost its client", () => {
+  /** The time that the worker counts as having lost, ms; null if none. `offered`: it may still take the job on chain. */
+  async function lost(
+    failure: WorkerFailure,
+    afterMs: number,
+    { pieces = 0, ...more }: Partial<AttemptInput> & { pieces?: number } = {},
+  ) {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance", "Date"], now: 1_800_000_000_000 });
+    try {
+      const { context } = gateway();
+      let ms: number | null = null;
+      const dispatch: Dispatching = async (_endpoint, _body, on) => {
+        for (let n = 0; n < pieces; n++) on.delta("text");
+        vi.advanceTimersByTime(afterMs);
+        throw failure;
+      };
+      const dispatched = { ...DISPATCHED, lost: (so: number) => (ms = so) };
+      const place = placeAt(registered(), () => dispatched);
+      await attempt({ ...context, client: clientOf(dispatch) }, 1, undefined, { place, ...more }).result;
+      return ms;
+    } finally {
+      vi.useRealTimers();
+    }
+  }
+
+  it.each(["stopping", "draining", "backend_failed", "superseded", "unfinished"])(
+    "is the time until the offer runs out, where the worker took the job and says `%s` at once",
+    async (code) => {
+      expect(await lost(new WorkerFailure(code, "", true), 20)).toBe(10_000);
+      // A client whose answer breaks off loses no less.
+      expect(await lost(new WorkerFailure(code, "", true), 50, { pieces: 1 })).toBe(10_000);
+    },
+  );
+
+  it.each([true, false])(
+    "is the time that the worker held it before `not_locked`, also of a mined lock: %s",
+    async (wasMined) => {
+      expect(await lost(new WorkerFailure("not_locked", "", false), 9_500, { wasMined })).toBe(9_500);
+      expect(await lost(new WorkerFailure("not_locked", "", false), 5, { wasMined })).toBe(5);
+    },
+  );
+
+  it("is nothing where the job came so late that nobody could have finished it", async () => {
+    const late = { signal: AbortSignal.abort() };
+    expect(await lost(new WorkerFailure("unreachable", "", true), 20, late)).toBeNull();
+  });
+});
+
+it("tells at which pace an answer and its reasoning come, and when the lock is mined", async () => {
+  const { context } = gateway();
+  const noted: string[] = [];
+  const dispatched = {
+    ...DISPATCHED,
+    mined: () => void noted.push("mined"),
+    firstToken: () => void noted.push("first"),
+    wrote: (characters: number) => void noted.push(`${characters}`),
+    answered: () => void noted.push("answered"),
+  };
+  const lock = Promise.withResolvers<void>();
+  const dispatch: Dispatching = async (_endpoint, _body, on) => {
+    on.acknowledged("0x");
+    on.reasoning("Hm");
+    on.delta("text");
+    lock.resolve();
+    await sleep(0);
+    return answered();
+  };
+  const place = placeAt(registered(), () => dispatched);
+  const client = clientOf(dispatch);
+  await attempt({ ...context, client }, 1, undefined, { place, wasMined: false, mined: lock.promise }).result;
+  expect(noted).toEqual(["first", "2", "4", "mined", "answered"]);
 });
 
 describe("a worker that refuses a job which it has taken", () => {

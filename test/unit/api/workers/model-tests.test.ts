@@ -1,7 +1,6 @@
 /** Failed and empty answers: a client can bring them about, so they say nothing of their worker. The gateway tests the worker's model itself. */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type DispatchEvents, WorkerFailure } from "../../../../api/workers/worker-client.ts";
-import { WorkerHealth } from "../../../../api/workers/worker-health.ts";
 import type { WorkerPool } from "../../../../api/workers/worker-pool.ts";
 import type { Dispatch } from "../../../../protocol/dispatch.ts";
 import { fakeGateway, registered } from "../../../support/fake-gateway.ts";
@@ -58,14 +57,6 @@ async function awaySeconds(): Promise<number> {
   }
   throw new Error("it is not offered again within two minutes");
 }
-
-it("asks a worker that fails more jobs than others last, and asks it still", () => {
-  const [failing, other] = [new WorkerHealth(), new WorkerHealth()];
-  for (let n = 0; n < 10; n++) failing.failedJob(Date.now());
-  expect(failing.score(100, Date.now())).toBeGreaterThan(5 * other.score(100, Date.now()));
-  for (let n = 0; n < 20; n++) failing.succeeded();
-  expect(failing.score(100, Date.now())).toBeLessThan(1.2 * other.score(100, Date.now()));
-});
 
 it("a failed job takes no worker away, whatever its code", async () => {
   for (const code of [

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { WorkerHealth } from "../../../../api/workers/worker-health.ts";
+import { beginJob, type Course, MODEL_NUMBER as MODEL, runJobAt, SIZE, workerWith } from "../../support/worker-jobs.ts";
 
-const MODEL = 1;
 const NOW = 1_700_000_000_000;
 
 function healthy(): WorkerHealth {
@@ -9,59 +9,118 @@ function healthy(): WorkerHealth {
   health.healthy = true;
   return health;
 }
-/** A worker that took so long to the first tokens of two finished jobs. */
-function observed(ms: number): WorkerHealth {
-  const health = healthy();
-  finish(health, ms);
-  finish(health, ms);
-  return health;
-}
-function finish(health: WorkerHealth, ms: number): void {
-  const job = health.begin(NOW - ms);
-  job.firstToken(NOW);
-  job.end(NOW);
-}
+const BEST = { firstTokenMs: 50, answerMs: 500 };
+/** What a job takes at the worker, as it is known at NOW or later. */
+const jobMs = (health: WorkerHealth, afterMs = 0) => Math.round(health.jobMs(MODEL, BEST, NOW + afterMs));
+/** A worker that answered ten jobs so. */
+const observed = (course: Course) => workerWith(course, NOW);
+const QUICK = { firstMs: 50, writingMs: 500 };
 
-describe("a worker's score", () => {
-  it("prefers the fast one, and the idle one among equals", () => {
-    expect(observed(50).score(100, NOW)).toBeLessThan(observed(5_000).score(100, NOW));
-    const busy = observed(50);
-    busy.begin(NOW).firstToken(NOW + 50);
-    expect(observed(50).score(100, NOW + 50)).toBeLessThan(busy.score(100, NOW + 50));
+describe("the time that a job takes at a worker", () => {
+  it("is that of the first token and of 100 tokens; where nothing is known, the best worker's", () => {
+    expect(jobMs(observed(QUICK))).toBe(550);
+    expect(jobMs(observed({ firstMs: 50, tokens: 400, writingMs: 2_000 }))).toBe(550);
+    expect(jobMs(observed({ firstMs: 4_000 }))).toBe(4_000);
+    expect(jobMs(healthy())).toBe(550);
   });
 
-  it("falls while a job waits for its first token, before anything is over", () => {
-    const slow = healthy();
-    slow.begin(NOW);
-    expect(slow.score(100, NOW + 20_000)).toBeGreaterThan(20 * slow.score(100, NOW));
+  it("is not longer by a long prompt, nor shorter by a short answer", () => {
+    const health = observed(QUICK);
+    const job = health.begin(MODEL, { promptCharacters: 120_000, maxTokens: 100 }, NOW);
+    job.firstToken(NOW + 1_500);
+    expect(jobMs(health, 1_500)).toBe(550);
+    job.end(NOW);
+    for (let n = 0; n < 20; n++) runJobAt(health, { firstMs: 50, tokens: 3, writingMs: 5 }, NOW);
+    expect(jobMs(health)).toBe(550);
+    // It shows that its worker is slow all the same.
+    runJobAt(health, { firstMs: 50, tokens: 3, writingMs: 10_000 }, NOW);
+    expect(jobMs(health)).toBeGreaterThan(2_000);
   });
 
-  it("takes no notice of one slow answer, but of two in a row", () => {
-    const health = observed(50);
-    finish(health, 20_000);
-    expect(health.score(50, NOW)).toBe(observed(50).score(50, NOW));
-    finish(health, 20_000);
-    expect(health.score(50, NOW)).toBeGreaterThan(10 * observed(50).score(50, NOW));
+  it("has no part for what a worker claims to have written beyond `max_tokens`", () => {
+    const health = observed(QUICK);
+    const job = health.begin(MODEL, { promptCharacters: 0, maxTokens: 20 }, NOW - 10_000);
+    job.mined(NOW - 10_000);
+    job.firstToken(NOW - 10_000);
+    job.wrote(100_000, NOW);
+    job.answered(BEST, NOW);
+    job.end(NOW);
+    expect(jobMs(health)).toBeGreaterThan(10_000);
   });
 
-  it("rises with jobs that are held and then refused, not with those refused at once", () => {
-    const refuse = (health: WorkerHealth, ms: number) => health.begin(NOW - ms).end(NOW);
-    const [holding, full, fresh] = [observed(50), observed(50), healthy()];
-    for (let n = 0; n < 2; n++) {
-      refuse(holding, 6_000);
-      refuse(full, 5);
-      refuse(fresh, 5);
+  it("does not include the wait for the lock's block, but a silence after it", () => {
+    const health = observed(QUICK);
+    const job = health.begin(MODEL, { promptCharacters: 0, maxTokens: 100 }, NOW);
+    job.firstToken(NOW + 50);
+    job.wrote(400, NOW + 50);
+    expect(jobMs(health, 12_000)).toBe(550);
+    job.mined(NOW + 12_000);
+    expect(jobMs(health, 22_000)).toBe(10_050);
+  });
+
+  it("rises with a job that has no first token yet, or writes slowly, before it is over", () => {
+    const [waiting, dripping] = [observed(QUICK), observed(QUICK)];
+    beginJob(waiting, { firstMs: 60_000 }, NOW);
+    expect(jobMs(waiting, 20_000)).toBe(20_000);
+    beginJob(dripping, { firstMs: 20, tokens: 27, writingMs: 26_000 }, NOW).at(NOW + 5_020);
+    expect(jobMs(dripping, 5_020)).toBe(5_020);
+  });
+
+  it("rises by a fifth of what a job costs that is not answered, and not by a quick refusal", () => {
+    const [holding, full, fresh] = [observed({ firstMs: 550 }), observed(QUICK), healthy()];
+    runJobAt(holding, { firstMs: 20, lostMs: 10_000 }, NOW);
+    for (let n = 0; n < 10; n++) {
+      runJobAt(full, { firstMs: 5, lostMs: 5 }, NOW);
+      runJobAt(fresh, { firstMs: 5, lostMs: 5 }, NOW);
     }
     expect(fresh.firstTokenMs).toBeNull();
-    expect(holding.score(50, NOW)).toBeGreaterThan(5 * observed(50).score(50, NOW));
-    expect(full.score(50, NOW)).toBe(observed(50).score(50, NOW));
+    expect([jobMs(holding), jobMs(full), jobMs(fresh)]).toEqual([2_440, 550, 550]);
   });
 
-  it("forgets: one that was slow long ago is tried again", () => {
-    const slow = observed(30_000);
-    const ordinary = observed(100);
-    expect(slow.score(100, NOW + 1_000)).toBeGreaterThan(100 * ordinary.score(100, NOW + 1_000));
-    expect(slow.score(100, NOW + 15 * 60_000)).toBeLessThan(2 * ordinary.score(100, NOW + 15 * 60_000));
+  it("is another one for another model", () => {
+    const slow = observed({ firstMs: 20_000 });
+    expect(slow.jobMs(MODEL + 1, BEST, NOW)).toBe(550);
+  });
+
+  it("is forgotten: one that was slow long ago is tried again", () => {
+    const slow = observed({ firstMs: 30_050 });
+    expect(jobMs(slow)).toBe(30_050);
+    expect(jobMs(slow, 60_000)).toBe(15_300);
+    expect(jobMs(slow, 15 * 60_000)).toBe(551);
+  });
+
+  it("is at most that of four jobs after failures that cost little time", () => {
+    const health = observed(QUICK);
+    for (let n = 0; n < 50; n++) health.failedJob(MODEL, BEST, NOW);
+    expect(jobMs(health)).toBe(4 * 650 + 500);
+  });
+});
+
+describe("a worker on trial", () => {
+  it("has a job of a model of which nobody knows how long it takes there", () => {
+    const health = healthy();
+    const isOnTrial = (afterMs: number, model = MODEL) => health.isOnTrial(model, NOW + afterMs);
+    expect(isOnTrial(0)).toBe(false);
+    const first = beginJob(health, { firstMs: 20, tokens: 100, writingMs: 1_000 }, NOW);
+    first.at(NOW + 100);
+    expect([isOnTrial(100), isOnTrial(100, MODEL + 1)]).toEqual([true, false]);
+    // Twenty tokens tell its pace.
+    first.at(NOW + 250);
+    expect(isOnTrial(250)).toBe(false);
+    first.at(NOW + 2_000);
+    const release = health.keep(MODEL);
+    expect(isOnTrial(2_000)).toBe(false);
+    // Of a worker that had no job for a minute, as little is known as of a new one.
+    expect(isOnTrial(62_000)).toBe(true);
+    release();
+    expect(isOnTrial(62_000)).toBe(false);
+  });
+
+  it("stays one after a refusal that took no time", () => {
+    const health = healthy();
+    runJobAt(health, { firstMs: 5, lostMs: 5 }, NOW);
+    health.keep(MODEL);
+    expect(health.isOnTrial(MODEL, NOW)).toBe(true);
   });
 });
 
@@ -132,10 +191,11 @@ function announcing(running: number, waiting: number, taken = 0): WorkerHealth {
   health.probed()({ running, waiting, taken });
   return health;
 }
-const begin = (health: WorkerHealth, count: number) => Array.from({ length: count }, () => health.begin(NOW));
+const begin = (health: WorkerHealth, count: number) =>
+  Array.from({ length: count }, () => health.begin(MODEL, SIZE, NOW));
 /** Runs a job that takes so long from its start to its end. */
 function run(health: WorkerHealth, ms: number): void {
-  const job = health.begin(NOW - ms);
+  const job = health.begin(MODEL, SIZE, NOW - ms);
   job.taken(NOW - ms);
   job.end(NOW);
 }
@@ -161,7 +221,7 @@ describe("the free places of a worker", () => {
     const health = announcing(8, 8, 3);
     expect(health.free(NOW, SOON_MS)).toBe(13);
     begin(health, 4);
-    const release = health.keep();
+    const release = health.keep(MODEL);
     expect(health.free(NOW, SOON_MS)).toBe(8);
     release();
     expect(health.free(NOW, SOON_MS)).toBe(9);
