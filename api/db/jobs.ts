@@ -197,11 +197,14 @@ const LEFT: Step<LeftStep> = {
         sent_complete = new.sent_complete`,
 };
 
+/** Why a job was refused whose worker had refused it first, and then took it on chain: nothing that it says of the job is believed. */
+export const TOOK_REFUSED = "took_refused";
+
 const REFUSED: Step<RefusedStep> = {
   name: "refused",
   types: { reason: "text", why: "text" },
   set: `failure_reason = CASE WHEN job.failure IS NULL THEN new.reason ELSE job.failure_reason END,
-        failure = COALESCE(job.failure, new.why)`,
+        failure = CASE WHEN new.why = '${TOOK_REFUSED}' THEN new.why ELSE COALESCE(job.failure, new.why) END`,
 };
 
 const ANSWERED: Step<AnsweredStep> = {

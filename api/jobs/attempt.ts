@@ -99,7 +99,7 @@ export async function runAttempt(parts: AttemptParts, input: AttemptInput): Prom
     const attributes = { "job.id": toApiJobId(jobId), "job.attempt": attempt, "worker.address": worker.signer };
     const result = await inSpan("dispatch", { kind: SpanKind.CLIENT, attributes }, () => follow(parts, input, offer));
     if (result.ok && !(await isOnChain(result.acknowledged, input.signal))) {
-      const failure = new WorkerFailure("settlement_refused", "the chain refused its acknowledgement", true);
+      const failure = new WorkerFailure("settlement_refused", IMPATIENCE["settlement_refused"] as string, true);
       return { ok: false, failure, wasTaken: true, acknowledgeBy };
     }
     if (!result.ok && !result.failure.offered) end = "refused";
@@ -174,6 +174,7 @@ async function follow(
           wasTaken = true;
           dispatched.taken();
           relay.accepted(byWorker);
+          relay.onceRefused(() => patience.abort("settlement_refused"));
           if (input.unwanted.aborted) endEarly();
           else input.unwanted.addEventListener("abort", endEarly, { signal: over.signal });
           clearTimeout(timer);
@@ -212,13 +213,15 @@ async function follow(
     const isShort = afterMs < fairShareMs(parts);
     const late = failure.code === "never_finished" && (isShort || input.signal.reason === LOCK_NOT_MINED);
     const incident = { code: failure.code, detail: failure.message, jobId };
-    // `not_locked` is no fault of the worker in two cases: an earlier worker has proven the job on chain, or the lock was only promised when the job was
-    // offered.
-    const isRight =
-      failure.code === RefusalCode.NotLocked &&
-      (!input.wasMined || (await parts.isClosedToWorkers(jobId).catch(() => false)));
+    const isLater = assignment.attempt > 1;
+    const mayBeClosed = isLater || failure.code === RefusalCode.NotLocked;
+    const isClosed = mayBeClosed && (await parts.isClosedToWorkers(jobId).catch(() => false));
+    // An earlier worker took the job on chain: whatever became of this attempt is not this worker's fault.
+    const isRobbed = isLater && isClosed;
+    // A worker need not see a lock that was only promised when it was offered the job.
+    const isRight = isRobbed || (failure.code === RefusalCode.NotLocked && (isClosed || !input.wasMined));
     // A worker that may have the offer keeps the job from others until that has run out, whatever it says.
-    if (!late) dispatched.lost(failure.offered ? Math.max(afterMs, leftMs) : afterMs);
+    if (!late && !isRobbed) dispatched.lost(failure.offered ? Math.max(afterMs, leftMs) : afterMs);
     if (!late && !isRight) parts.workers.report(worker.signer, incident, input.model.number);
     return { ok: false, failure, wasTaken, acknowledgeBy };
   } finally {
@@ -249,15 +252,20 @@ async function endAtWorker(
 /** A worker that had this long and did not finish is slow, also for a job that came late to it. */
 const fairShareMs = ({ times }: Pick<AttemptParts, "times">): number => Math.min(30, times.completion / 2) * 1000;
 
+/** Why the gateway ended an attempt by itself. */
+const IMPATIENCE: Record<string, string> = {
+  silent: "no acknowledgement before the offer ran out",
+  stalled: "no token after the acknowledgement",
+  settlement_refused: "the chain refused its acknowledgement",
+};
+
 /** Why the attempt failed: if the gateway gave up first, its own reason, otherwise what the worker did. */
 function explain(error: unknown, patience: AbortSignal, deadline: AbortSignal): WorkerFailure {
   const own = error instanceof WorkerFailure && !["unreachable", "broken_stream"].includes(error.code);
   if (own) return error;
   if (deadline.aborted) return new WorkerFailure("never_finished", "the job's time ran out", true, error);
   if (patience.aborted) {
-    const silent = patience.reason === "silent";
-    const message = silent ? "no acknowledgement before the offer ran out" : "no token after the acknowledgement";
-    return new WorkerFailure(patience.reason, message, true, error);
+    return new WorkerFailure(patience.reason, IMPATIENCE[patience.reason] as string, true, error);
   }
   if (error instanceof WorkerFailure) return error;
   return new WorkerFailure("broken_stream", `the attempt broke off: ${String(error)}`, true, error);
@@ -357,6 +365,17 @@ class AcknowledgementRelay {
     this.#mined?.then(
       ({ status }) => {
         if (status === "mined") act();
+      },
+      () => {}, // The process stops.
+    );
+  }
+
+  /** Calls back if the chain refuses the acknowledgement of a later attempt: then the worker's answer is of no use. */
+  onceRefused(act: () => void): void {
+    if (this.#assignment.attempt === 1) return;
+    this.#mined?.then(
+      ({ status }) => {
+        if (status === "reverted") act();
       },
       () => {}, // The process stops.
     );

@@ -25,7 +25,7 @@ import {
 } from "../chain/operations.ts";
 import type { Pipeline } from "../chain/pipeline.ts";
 import type { Head } from "../chain/rpc.ts";
-import { JobLost, type JobStore } from "../db/jobs.ts";
+import { JobLost, type JobStore, TOOK_REFUSED } from "../db/jobs.ts";
 import { ApiError } from "../errors.ts";
 import type { WorkerPool } from "../workers/worker-pool.ts";
 import {
@@ -36,7 +36,6 @@ import {
   nextStep,
   type Refusal,
   settleBefore,
-  TOOK_REFUSED,
 } from "./next-step.ts";
 import type { RowUpdater } from "./row-updater.ts";
 
@@ -159,9 +158,13 @@ export class JobEnding {
 
   /**
    * Refuses a job, waits for its end on chain for at most ten seconds, and returns the error for its client: `error`, or what the chain made of the
-   * job instead.
+   * job instead. `refusedBy`: the workers that said they would not do it.
    */
-  async refuse(job: EndingJob, refusal: Refusal, error: (refundTx: Hex | null) => ApiError): Promise<ApiError> {
+  async refuse(
+    job: EndingJob,
+    refusal: Refusal,
+    { error, refusedBy }: { error: (refundTx: Hex | null) => ApiError; refusedBy: ReadonlySet<Address> },
+  ): Promise<ApiError> {
     const ended = this.endUncharged(job, refusal).catch((failure) => {
       this.#log(job.jobId).warn({ err: failure }, "a refused job could not be ended yet; the next sweep does it");
       return NOTHING;
@@ -172,20 +175,25 @@ export class JobEnding {
     const status = outcome?.revert.name === "Job_WrongState" ? outcome.revert.args[1] : undefined;
     if (status === ChainStatus.Proven || status === ChainStatus.Disputed) {
       const heldUntil = this.#parts.head.time + this.#parts.times.finalization;
-      await this.#blameProver(job.jobId, refusal, heldUntil);
+      await this.#blameProver(job.jobId, heldUntil, refusedBy);
       return withheldError(job, heldUntil);
     }
     return isOver(status) ? takenOver(job.jobId) : error(null);
   }
 
-  /** The worker that proved the job gets no other one for now. */
-  async #blameProver(jobId: Hex, { why }: Refusal, heldUntil: number): Promise<void> {
+  /**
+   * The worker that proved the job gets no other one for now. One that had refused it took it behind the back of the worker that has it: whatever became
+   * of that one's attempt, the prover is not asked for its text, and the charge is disputed.
+   */
+  async #blameProver(jobId: Hex, heldUntil: number, refusedBy: ReadonlySet<Address>): Promise<void> {
     const { workerOf, workers } = this.#parts;
     try {
       const worker = await workerOf(jobId);
       if (worker === null) return;
       workers.withholds(worker, jobId, heldUntil * 1000);
-      if (why === TOOK_REFUSED) workers.report(worker, { code: why, detail: "it proved a text of its own", jobId });
+      if (!refusedBy.has(worker)) return;
+      workers.report(worker, { code: TOOK_REFUSED, detail: "it proved a text of its own", jobId });
+      this.#note(jobId, { reason: "worker_failed", why: TOOK_REFUSED });
     } catch (error) {
       this.#log(jobId).warn({ err: error }, "which worker proved a job could not be read: the next sweep asks again");
     }

@@ -17,9 +17,9 @@ import type { CompletedEvent } from "../workers/worker-client.ts";
 import type { Demand, Place, WorkerPool } from "../workers/worker-pool.ts";
 import { Answer, type Sent } from "./answer.ts";
 import { type Answered, type AttemptParts, LOCK_NOT_MINED, runAttempt } from "./attempt.ts";
-import { type EndingJob, type EndingParts, type JobEnding, type Settling, takenOver } from "./job-ending.ts";
+import { type EndingJob, type JobEnding, type Settling, takenOver } from "./job-ending.ts";
 import { type JobInput, type Lock, type LockParts, lockCredits, lockedJob } from "./lock.ts";
-import { type JobTimes, type Refusal, settleBefore, TOOK_REFUSED } from "./next-step.ts";
+import { type JobTimes, type Refusal, settleBefore } from "./next-step.ts";
 import type { PlaceQueue } from "./place-queue.ts";
 import {
   contextExceeded,
@@ -68,7 +68,6 @@ export type RunParts = LockParts &
     >;
     standings: Pick<WalletStandings, "settled" | "failed">;
     ending: Pick<JobEnding, "answered" | "refuse">;
-    workerOf: EndingParts["workerOf"];
   };
 
 /** The request failed there, by this code; the test of the worker's model began at once. */
@@ -315,9 +314,7 @@ export class RunningJob {
       excluded.add(worker.signer);
       if (this.answer.pieces > 0) {
         this.#countAgainstWallet(last);
-        const isClosed = code === "settlement_refused";
-        const refusal = isClosed ? await this.#closed() : ({ reason: "worker_failed", why: code } as const);
-        throw await this.#refuse(refusal, workerBrokeOff);
+        throw await this.#refuse({ reason: "worker_failed", why: code }, workerBrokeOff);
       }
       // The worker's clock closed the window a moment before ours: the job is over for every worker.
       const left = lock.lockedAt + times.completion - head.time;
@@ -332,7 +329,8 @@ export class RunningJob {
         if (await this.#isClosedToWorkers()) {
           // Its worker may be the wallet's own.
           this.#countAgainstWallet({ ...last, isMisconduct: true });
-          throw await this.#refuse(await this.#closed(), workerBrokeOff);
+          const refusal = { reason: "worker_failed", why: "the job is over on chain" } as const;
+          throw await this.#refuse(refusal, workerBrokeOff);
         }
         if (!result.failure.offered || signal.aborted || head.time >= result.acknowledgeBy) break;
         await sleep(LOOK_MS);
@@ -390,18 +388,6 @@ export class RunningJob {
       logger.info({ err: error, jobId }, "a job was not found on chain; it is offered again");
       return false;
     }
-  }
-
-  /** Why the job ends that a worker has taken on chain. One that had refused it took it behind the back of the worker that has it. */
-  async #closed(): Promise<Refusal> {
-    const { workerOf, logger } = this.#parts;
-    const { jobId } = this.input;
-    const worker = await workerOf(jobId).catch((error) => {
-      logger.warn({ err: error, jobId }, "which worker has a job could not be read");
-      return null;
-    });
-    const hadRefused = worker !== null && this.#refusedBy.has(worker);
-    return { reason: "worker_failed", why: hadRefused ? TOOK_REFUSED : "the job is over on chain" };
   }
 
   /**
@@ -505,7 +491,7 @@ export class RunningJob {
   /** Ends the job without a charge; resolves with the error for its client. Without a mined lock there is nothing to end, and the lock's error rejects. */
   async #refuse(refusal: Refusal, error: (refundTx: Hex | null) => ApiError): Promise<ApiError> {
     const lock = await this.mined;
-    return this.#parts.ending.refuse(this.#endingJob(lock), refusal, error);
+    return this.#parts.ending.refuse(this.#endingJob(lock), refusal, { error, refusedBy: this.#refusedBy });
   }
 
   /** Counts the failure of a locked job in the model's record, unless the request was at fault. */

@@ -56,10 +56,7 @@ import type { Address, Hex } from "viem";
 import { KEEP_PROVEN_SECONDS } from "../../protocol/dispatch.ts";
 import { ChainStatus, type FailureReasonName } from "../../protocol/job-status.ts";
 import { proofDigest } from "../../protocol/messages.ts";
-import type { SignedCompletion } from "../db/jobs.ts";
-
-/** Why a job was refused whose worker had refused it first, and then took it on chain: nothing that it says of the job is believed. */
-export const TOOK_REFUSED = "took_refused";
+import { type SignedCompletion, TOOK_REFUSED } from "../db/jobs.ts";
 
 /** Why a job ends without a charge: `timeout` is refunded, every other reason goes on chain with `fail`. `why` is for the operator. */
 export type Refusal = { reason: FailureReasonName | "timeout"; why: string };

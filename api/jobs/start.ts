@@ -118,7 +118,6 @@ export function createJobs(
     escrow,
     times,
     head,
-    workerOf,
     isClosedToWorkers: async (jobId: Hex) => {
       const { status } = await rpc.client.readContract({ ...jobs, functionName: "jobOf", args: [jobId] });
       // A node that is late has not seen the lock yet.

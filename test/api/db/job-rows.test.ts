@@ -144,6 +144,15 @@ describe("the steps of a job", () => {
   });
 });
 
+it("a job whose worker took it after refusing it says so, whatever it was refused for before", async () => {
+  const store = process(ONE);
+  const [jobId] = (await add(store, 1)) as [Hex];
+  await store.refused({ jobId, reason: "timeout", why: "job_timeout" });
+  await store.refused({ jobId, reason: "worker_failed", why: "took_refused" });
+  await store.refused({ jobId, reason: "worker_failed", why: "the worker broke off" });
+  expect(await store.find(jobId)).toMatchObject({ failure: "took_refused", failureReason: "timeout" });
+});
+
 describe("a row belongs to one process", () => {
   const lost = expect.objectContaining({ name: "JobLost" });
 

@@ -84,7 +84,7 @@ const answer = async (text = "Hello.") => ({
   text,
 });
 const refuse = (context: ReturnType<typeof gateway>, refusal: typeof BROKE_OFF | typeof TIMEOUT, age = 0) =>
-  context.ending.refuse(job(age), refusal, () => OWN_ERROR);
+  context.ending.refuse(job(age), refusal, { error: () => OWN_ERROR, refusedBy: new Set() });
 
 describe("an answered job", () => {
   it("is stored, then settled; the charge is that of its tokens", async () => {
@@ -149,7 +149,7 @@ describe("a refused job", () => {
   it("whose time is over is refunded; the client is told with which transaction", async () => {
     const error = (refundTx: Hex | null) => new ApiError("job_timeout", `refund ${refundTx}`);
     const context = gateway(["mined"]);
-    const told = await context.ending.refuse(job(TIMES.completion), TIMEOUT, error);
+    const told = await context.ending.refuse(job(TIMES.completion), TIMEOUT, { error, refusedBy: new Set() });
     expect([told.message, sent]).toEqual(["refund 0x10", ["refund"]]);
   });
 

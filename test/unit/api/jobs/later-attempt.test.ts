@@ -124,6 +124,53 @@ it("whose job the first worker took on chain after it had refused it is not answ
   expect(noted.at(-1)).toBe("took_refused");
 });
 
+it("a worker that sees on chain that its job was taken is not blamed, and the worker that took it is", async () => {
+  const reported: unknown[] = [];
+  const noted: string[] = [];
+  let isTaken = false;
+  const { completed } = run(
+    async (endpoint, { assignment }, events) => {
+      if (endpoint === silent.endpoint) throw new WorkerFailure("not_running", "does not run", false);
+      events.acknowledged(await honest.acknowledge(jobId, assignment.attempt));
+      events.delta("The ans");
+      isTaken = true;
+      throw new WorkerFailure("superseded", "the job went to another worker", true);
+    },
+    {
+      isClosedToWorkers: async () => isTaken,
+      workerOf: async () => silent.signer,
+      workers: { report: (worker, { code }) => void reported.push([worker, code]) },
+      store: { refused: async ({ why }) => void noted.push(why) },
+    },
+  );
+  const told = completed.catch((error) => error);
+  await expect.poll(kinds).toEqual(["lock", "acknowledge", "fail"]);
+  mine.get("fail")?.(reverted("Job_WrongState", jobId, ChainStatus.Proven));
+  expect(await told).toMatchObject({ code: "answer_withheld" });
+  expect(reported).toEqual([
+    [silent.signer, "not_running"],
+    [silent.signer, "took_refused"],
+  ]);
+  expect(noted.at(-1)).toBe("took_refused");
+});
+
+it("a later attempt ends as soon as the chain refuses its acknowledgement", async () => {
+  let ended: unknown;
+  const { completed } = run(async (endpoint, { assignment }, events, signal) => {
+    if (endpoint === silent.endpoint) throw new WorkerFailure("draining", "stops", false);
+    events.acknowledged(await honest.acknowledge(jobId, assignment.attempt));
+    events.delta("A long");
+    await new Promise((resolve) => signal.addEventListener("abort", resolve));
+    ended = signal.reason;
+    throw new Error("aborted");
+  });
+  completed.catch(() => {});
+  await expect.poll(kinds).toEqual(["lock", "acknowledge"]);
+  mine.get("acknowledge")?.(reverted("Job_WrongState", jobId, ChainStatus.Proven));
+  await expect.poll(() => ended).toBe("settlement_refused");
+  await expect.poll(kinds).toEqual(["lock", "acknowledge", "fail"]);
+});
+
 it("a worker that was full, and took the job when it was offered again, is not taken for a thief", async () => {
   const reported: string[] = [];
   let offers = 0;
