@@ -64,7 +64,16 @@ export type RunParts = LockParts &
     queue: Pick<PlaceQueue, "again">;
     workers: Pick<
       WorkerPool,
-      "answeredEmpty" | "candidates" | "charged" | "hosts" | "reportSuccess" | "requestBegan" | "requestEnded" | "test"
+      | "answeredEmpty"
+      | "candidates"
+      | "charged"
+      | "contradicted"
+      | "hosts"
+      | "reportSuccess"
+      | "requestBegan"
+      | "requestEnded"
+      | "test"
+      | "wasContradicted"
     >;
     standings: Pick<WalletStandings, "settled" | "failed">;
     ending: Pick<JobEnding, "answered" | "refuse">;
@@ -253,6 +262,7 @@ export class RunningJob {
     const demand = { credits: lock.credits, needs: needsOf(request), jobId };
     const excluded = new Set<string>();
     let failures: FailedAttempt[] = [];
+    const failedAt: Address[] = [];
     let last: EndedAttempt | null = null;
     let taken = 0;
     for (let attempt = 0; !signal.aborted; ) {
@@ -291,14 +301,21 @@ export class RunningJob {
           void rows.written(jobId).then(() => this.#first.resolve(worker.signer));
         },
       });
-      if (result.ok) return this.#complete(attempt, worker, result);
+      if (result.ok) {
+        for (const failed of failedAt) workers.contradicted(failed);
+        return this.#complete(attempt, worker, result);
+      }
       if (signal.reason === LOCK_NOT_MINED) break;
       if (result.wasTaken) taken += 1;
       if (!result.failure.offered) this.#refusedBy.add(worker.signer);
       const { code } = result.failure;
       const { severity } = INCIDENTS[incidentCode(code)];
       const test = severity === "failure" ? workers.test(worker, model) : null;
-      if (test !== null) failures.push({ code, test });
+      if (test !== null) {
+        failedAt.push(worker.signer);
+        // With two hostile workers anybody's request would be its client's error.
+        if (!workers.wasContradicted(worker.signer)) failures.push({ code, test });
+      }
       last = { worker, isMisconduct: severity === "misconduct", test };
       if (signal.aborted) break;
       const log = logger.child({ jobId, worker: worker.signer, attempt });

@@ -9,6 +9,8 @@ const FULL_MS = 250;
 const LONGEST_FULL_MS = 8_000;
 /** A model that the worker said it does not host is not asked of it for this long. */
 const UNHOSTED_MS = 60_000;
+/** What a worker says of a request counts for nothing so long after another worker has answered a request at which it had failed. */
+const CONTRADICTED_MS = 600_000;
 /** Output tokens from which on an answer tells its worker's speed. */
 const SPEED_TOKENS = 100;
 /** Weight of the newest observation in running means. */
@@ -145,6 +147,7 @@ export class WorkerHealth {
   /** Time that a job takes there from its start to its end; null before the first. */
   #runMs: number | null = null;
   readonly #unhosted = new Map<number, number>();
+  #contradictedUntil = 0;
   /** Models that failed the gateway's last test. */
   readonly #broken = new Set<number>();
   readonly #jobs = new Set<Outstanding>();
@@ -394,6 +397,15 @@ export class WorkerHealth {
     this.#fullUntil = now + pauseMs;
     this.#saidFull += 1;
     return pauseMs;
+  }
+
+  /** Another worker answered the request at which this one had failed. */
+  contradicted(now: number): void {
+    this.#contradictedUntil = now + CONTRADICTED_MS;
+  }
+
+  wasContradicted(now: number): boolean {
+    return now < this.#contradictedUntil;
   }
 
   doesNotHost(model: number, now: number): void {

@@ -402,6 +402,16 @@ export class WorkerPool {
     return this.#tests.test(worker, model);
   }
 
+  /** Another worker answered the request at which this one had failed. */
+  contradicted(worker: string): void {
+    this.#of(worker).contradicted(Date.now());
+  }
+
+  /** Whether that happened lately: then a failure there says nothing of its request. */
+  wasContradicted(worker: string): boolean {
+    return this.#of(worker).wasContradicted(Date.now());
+  }
+
   /** The worker proved an answer that it did not deliver: it gets no job before `until`, ms since the epoch, or before it has handed it out. */
   withholds(worker: string, jobId: Hex, until: number): void {
     if (this.#withheld.has(jobId)) return;

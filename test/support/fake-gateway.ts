@@ -196,6 +196,7 @@ export function fakeGateway({
       candidates: () => [registered()],
       capable: () => [registered()],
       charged: () => {},
+      contradicted: () => {},
       declares: () => false,
       hosts: () => [],
       isDeclared: () => true,
@@ -212,6 +213,7 @@ export function fakeGateway({
       requestEnded: () => {},
       test: async () => ({ model: "sound" }),
       withholds: () => {},
+      wasContradicted: () => false,
       ...replaced.workers,
     },
     client: {

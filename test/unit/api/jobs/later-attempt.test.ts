@@ -191,6 +191,34 @@ it("a worker that was full, and took the job when it was offered again, is not t
   expect(reported).not.toContain("took_refused");
 });
 
+it("that answers a request contradicts the worker which had failed at it", async () => {
+  const contradicted: string[] = [];
+  const { completed } = run(
+    async (endpoint, body, events) => {
+      if (endpoint === silent.endpoint) throw new WorkerFailure("request_refused", "no", false);
+      return answer(honest, body, events);
+    },
+    { workers: { contradicted: (worker) => void contradicted.push(worker) } },
+  );
+  await expect.poll(kinds).toEqual(["lock", "acknowledge"]);
+  mine.get("acknowledge")?.(mined);
+  await completed;
+  expect(contradicted).toEqual([silent.signer]);
+});
+
+it("is not its client's error where only workers that were contradicted have failed at it", async () => {
+  const { completed } = run(
+    async () => {
+      throw new WorkerFailure("request_refused", "no", false);
+    },
+    { workers: { wasContradicted: () => true } },
+  );
+  const told = completed.catch((error) => error);
+  await expect.poll(kinds).toEqual(["lock", "fail"]);
+  mine.get("fail")?.(mined);
+  expect(await told).toMatchObject({ code: "no_workers_available" });
+});
+
 it("whose worker has not signed that it took the job comes to nothing", async () => {
   const { completed } = run(async (endpoint, body, events) => {
     if (endpoint === silent.endpoint) throw new WorkerFailure("draining", "stops", false);

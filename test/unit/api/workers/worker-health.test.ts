@@ -277,3 +277,10 @@ describe("the free places of a worker", () => {
     expect(health.free(NOW, SOON_MS)).toBe(72 - 20);
   });
 });
+
+it("a worker that another one contradicted says nothing of requests for ten minutes", () => {
+  const health = healthy();
+  expect(health.wasContradicted(NOW)).toBe(false);
+  health.contradicted(NOW);
+  expect([599_999, 600_000].map((afterMs) => health.wasContradicted(NOW + afterMs))).toEqual([true, false]);
+});
