@@ -56,8 +56,32 @@ export function boundUnderWay(app: RequestListener): RequestListener {
     if (responses.size > UNDER_WAY) socket.destroy();
     else {
       boundPieces(request, response);
+      closeAfterUnread(request, response);
       app(request, response);
     }
+  };
+}
+
+/** A request with a longer body, answered before all of it is there, is the last one of its connection. */
+const LONG_BYTES = 64 * 1024;
+
+/**
+ * A proxy has the answer, and has written the body into its connection, long before the gateway has discarded that: it would send the next request,
+ * of any client, on the same connection, behind megabytes that wait for their turn. The connection is closed for writing only, so that a client which
+ * still sends gets its answer.
+ */
+function closeAfterUnread(request: IncomingMessage, response: ServerResponse): void {
+  const { socket, headers } = request;
+  const bytes =
+    headers["transfer-encoding"] === undefined ? Number(headers["content-length"] ?? 0) : Number.POSITIVE_INFINITY;
+  if (!(bytes > LONG_BYTES)) return;
+  const { writeHead } = response;
+  response.writeHead = (...args: unknown[]) => {
+    if (!request.complete) {
+      response.shouldKeepAlive = false;
+      socket.destroySoon = () => void socket.end();
+    }
+    return Reflect.apply(writeHead, response, args);
   };
 }
 

@@ -82,7 +82,8 @@ describe("the HTTP server", () => {
     ["of 72 bytes", 72],
   ])("receives at most 16 MiB of a body that nobody reads, in pieces %s", async (_what, size) => {
     const port = await listen((_request, response) => response.end());
-    const socket = connect(port, "127.0.0.1").on("error", () => {});
+    // It goes on sending after the end of the answer.
+    const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true }).on("error", () => {});
     socket.resume().write("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n");
     const pieces = `${size.toString(16)}\r\n${"x".repeat(size)}\r\n`.repeat(Math.ceil(65_536 / size));
     const pump = () => {
@@ -95,6 +96,32 @@ describe("the HTTP server", () => {
     // More is in buffers on the way.
     expect(socket.bytesWritten).toBeLessThan(received + 16 * 1024 * 1024);
     expect(socket.bytesWritten).toBeGreaterThan(received / 2);
+  });
+
+  it.each([
+    ["ends the connection after the answer to a long body that nobody read", 1_000_000, true],
+    ["keeps the connection after the answer to a short one", 1_000, false],
+  ])("%s", async (_what, length, ends) => {
+    const port = await listen((request, response) => {
+      if (request.method === "GET") response.end("next");
+      else response.writeHead(401).end("no key");
+    });
+    const socket = connect(port, "127.0.0.1").setEncoding("utf8");
+    let received = "";
+    socket.on("data", (text) => {
+      received += text;
+    });
+    socket.write(`POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ${length}\r\n\r\n`);
+    // The client goes on sending, as if it had not seen the answer.
+    await expect.poll(() => received).toContain("no key");
+    socket.write(`${"x".repeat(length)}GET / HTTP/1.1\r\nHost: x\r\n\r\n`);
+    await expect.poll(() => (ends ? socket.readableEnded : received.endsWith("next"))).toBe(true);
+    expect([/^connection: close/im.test(received), received.endsWith("next"), socket.errored]).toEqual([
+      ends,
+      !ends,
+      null,
+    ]);
+    socket.destroy();
   });
 
   it("reads a body of many pieces that are not tiny, and a small one of tiny pieces", async () => {
