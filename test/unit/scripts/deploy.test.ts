@@ -112,6 +112,9 @@ describe("settings", () => {
     const servers = all(read("deploy/nginx/inference.conf"), /^ {4}server (gateway.*);/gm);
     expect(servers).toEqual(["gateway-a:4000 max_fails=0", "gateway-b:4000 max_fails=0"]);
   });
+  it("the proxy takes whole answers from a gateway, so that clients which read nothing hold no connection to it", () => {
+    expect(read("deploy/nginx/inference.conf")).not.toMatch(/proxy_buffering\s+off/);
+  });
   it("the proxy of compose has a fixed address for every name that its nginx asks for", () => {
     const asked = ["inference.conf", "worker.conf"].flatMap((file) =>
       all(read(`deploy/nginx/${file}`), /(?:server |http:\/\/)([\w-]+):\d+/g),
