@@ -12,7 +12,7 @@ import type { EndpointPolicy } from "../api/outbound/address.ts";
 import type { Cipher } from "../shared/cipher.ts";
 import { setNewest } from "../shared/newest.ts";
 import { WriteLane } from "../shared/write-lane.ts";
-import type { Outcome } from "./attempt.ts";
+import { isLate, type Outcome } from "./attempt.ts";
 import { AttemptThread, longestMs } from "./attempt-thread.ts";
 import { type DueWebhook, type Lane, type Pace, type Places, Running, shareOut } from "./places.ts";
 
@@ -37,8 +37,6 @@ type Parts = {
   wake: () => void;
 };
 
-/** An answer is late if it held a place for more than this part of the limit. */
-const SLOW_PART = 1 / 5;
 /** How long the webhooks of a wallet have no prompt places after a prompt one answered late; twice as long if it does so again soon. */
 const LAPSE_MS = 300_000;
 const LONGEST_LAPSE_MS = 3_600_000;
@@ -235,7 +233,7 @@ export class DeliveryDispatcher {
     const paces = new Map<string, Pace>();
     for (const { claimed, result, heldMs } of batch) {
       if (result === "delayed") continue;
-      const late = heldMs > SLOW_PART * this.#settings.timeoutMs;
+      const late = isLate(heldMs, this.#settings.timeoutMs);
       const pace = result === "timeout" || result === "connection" ? "silent" : late ? "slow" : "prompt";
       if (pace !== "prompt" && claimed.lane.kind === "prompt") this.#lapse(claimed.lane.wallet);
       if (pace !== claimed.pace) paces.set(claimed.webhookId, pace);
