@@ -82,6 +82,12 @@ class Limit {
     return Math.round(this.#usedMs.endpoint + running);
   }
 
+  /** Time for which the attempt has waited for turns. */
+  get waitedMs(): number {
+    const running = this.#user === "turns" ? performance.now() - this.#since : 0;
+    return Math.round(this.#usedMs.turns + running);
+  }
+
   end(): void {
     clearTimeout(this.#timer);
   }
@@ -92,6 +98,9 @@ const SLOW_PART = 1 / 5;
 
 /** Whether an attempt took so long that its webhook is none of the prompt ones. */
 export const isLate = (tookMs: number, timeoutMs: number): boolean => tookMs > SLOW_PART * timeoutMs;
+
+/** Receivers close connections whose handshakes rest for some seconds. After such a wait, a closed connection says nothing of its receiver. */
+const RESTED_MS = 1_000;
 
 /** Posts a signed event once. Never rejects for what the endpoint does. */
 export async function attempt(message: Message, http: GuardedClient): Promise<Outcome> {
@@ -127,8 +136,11 @@ export async function attempt(message: Message, http: GuardedClient): Promise<Ou
     };
   } catch (error) {
     const ended = { startedAt, durationMs: limit.passedMs, heldMs: limit.passedMs };
-    const over = limit.user === "turns" ? delayed : timedOut(timeoutMs);
-    const why = limit.signal.aborted ? over : failure(error);
+    const own = limit.signal.aborted ? timedOut(timeoutMs) : failure(error);
+    const isDelayed = limit.signal.aborted
+      ? limit.user === "turns"
+      : own.result === "connection" && limit.waitedMs > RESTED_MS;
+    const why = isDelayed ? delayed : own;
     return { ...ended, ...why, status: null, signature, responseHeaders: null, response: null };
   } finally {
     limit.end();

@@ -1,6 +1,6 @@
-/** What a delivery earns for its wallet: the next turns of its receivers come sooner. */
+/** What an attempt says of its receiver and earns for its wallet, whose receivers' next turns come sooner then. */
 import { PassThrough } from "node:stream";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import type { GuardedClient } from "../../../api/outbound/endpoint.ts";
 import { attempt } from "../../../webhooks/attempt.ts";
 
@@ -28,4 +28,25 @@ it.each([
   ["a failure does not", 500, 0, 0],
 ])("%s", async (_what, status, part, earned) => {
   expect(await earnedBy(status, part)).toBe(earned);
+});
+
+it.each([
+  ["is not the receiver's doing after a wait for turns", 1_001, "delayed"],
+  ["is the receiver's doing after a short one", 999, "connection"],
+])("a connection that closes %s", async (_what, waitedMs, result) => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const client = {
+    post: async (_url: string, { onWait }: { onWait: (waits: boolean) => void }) => {
+      onWait(true);
+      await new Promise((resolve) => setTimeout(resolve, waitedMs));
+      throw Object.assign(new Error("socket hang up"), { code: "ECONNRESET" });
+    },
+    earned: () => {},
+    destroy: () => {},
+  } as unknown as GuardedClient;
+  const message = { url: "https://receiver.test/", secret: "s".repeat(16), owner: "0x", body: "{}", timeoutMs: 10_000 };
+  const outcome = attempt(message, client);
+  await vi.advanceTimersByTimeAsync(waitedMs);
+  expect(await outcome).toMatchObject({ result });
 });
