@@ -160,7 +160,6 @@ it.each([
   ["`busy` when a job has waited there as long as it may is full", 6_000, false, "busy", "busy"],
   ["`busy` later has held the job, which has stalled", 6_001, false, "busy", "stalled"],
   ["`draining` so late has stalled as well", 6_001, false, "draining", "stalled"],
-  ["`superseded` so late has stalled as well", 6_001, false, "superseded", "stalled"],
   ["that it cannot read the chain, so late, rests as before", 6_001, false, "chain_unavailable", "chain_unavailable"],
   ["`busy` after it took the job has stalled", 0, true, "busy", "stalled"],
 ])("a worker that says %s", async (_what, ms, offered, code, reported) => {
@@ -265,7 +264,7 @@ describe("a worker that refuses a job which it has taken", () => {
     return reports;
   }
 
-  it.each(["superseded", "not_running", "draining", "busy", "unknown_model", "ended_early"])(
+  it.each(["draining", "busy", "unknown_model", "ended_early"])(
     "has stalled before the first piece of the answer, and broken it off after that: %s",
     async (code) => {
       expect([await reportedOf(code, 0), await reportedOf(code, 1)]).toEqual([["stalled"], ["broken_stream"]]);
