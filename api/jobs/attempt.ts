@@ -174,7 +174,9 @@ async function follow(
           wasTaken = true;
           dispatched.taken();
           relay.accepted(byWorker);
-          relay.onceRefused(() => patience.abort("settlement_refused"));
+          relay.onceRefused((error) => {
+            patience.abort(error === "Job_WorkerNotEligible" ? "settlement_refused" : JobErrorCode.Superseded);
+          });
           if (input.unwanted.aborted) endEarly();
           else input.unwanted.addEventListener("abort", endEarly, { signal: over.signal });
           clearTimeout(timer);
@@ -257,6 +259,7 @@ const IMPATIENCE: Record<string, string> = {
   silent: "no acknowledgement before the offer ran out",
   stalled: "no token after the acknowledgement",
   settlement_refused: "the chain refused its acknowledgement",
+  [JobErrorCode.Superseded]: "the chain refused its acknowledgement",
 };
 
 /** Why the attempt failed: if the gateway gave up first, its own reason, otherwise what the worker did. */
@@ -370,12 +373,12 @@ class AcknowledgementRelay {
     );
   }
 
-  /** Calls back if the chain refuses the acknowledgement of a later attempt: then the worker's answer is of no use. */
-  onceRefused(act: () => void): void {
+  /** Calls back with the contract's error if the chain refuses the acknowledgement of a later attempt: then the worker's answer is of no use. */
+  onceRefused(act: (error: string) => void): void {
     if (this.#assignment.attempt === 1) return;
     this.#mined?.then(
-      ({ status }) => {
-        if (status === "reverted") act();
+      (outcome) => {
+        if (outcome.status === "reverted") act(outcome.revert.name);
       },
       () => {}, // The process stops.
     );

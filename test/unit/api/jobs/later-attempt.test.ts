@@ -154,7 +154,11 @@ it("a worker that sees on chain that its job was taken is not blamed, and the wo
   expect(noted.at(-1)).toBe("took_refused");
 });
 
-it("a later attempt ends as soon as the chain refuses its acknowledgement", async () => {
+it.each([
+  ["Job_WrongState", "superseded"],
+  // The worker's owner took it off its model.
+  ["Job_WorkerNotEligible", "settlement_refused"],
+])("a later attempt ends as soon as the chain refuses its acknowledgement: %s", async (error, code) => {
   let ended: unknown;
   const { completed } = run(async (endpoint, { assignment }, events, signal) => {
     if (endpoint === silent.endpoint) throw new WorkerFailure("draining", "stops", false);
@@ -166,8 +170,8 @@ it("a later attempt ends as soon as the chain refuses its acknowledgement", asyn
   });
   completed.catch(() => {});
   await expect.poll(kinds).toEqual(["lock", "acknowledge"]);
-  mine.get("acknowledge")?.(reverted("Job_WrongState", jobId, ChainStatus.Proven));
-  await expect.poll(() => ended).toBe("settlement_refused");
+  mine.get("acknowledge")?.(reverted(error, jobId, ChainStatus.Proven));
+  await expect.poll(() => ended).toBe(code);
   await expect.poll(kinds).toEqual(["lock", "acknowledge", "fail"]);
 });
 
