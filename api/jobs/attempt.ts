@@ -99,8 +99,7 @@ export async function runAttempt(parts: AttemptParts, input: AttemptInput): Prom
     const attributes = { "job.id": toApiJobId(jobId), "job.attempt": attempt, "worker.address": worker.signer };
     const result = await inSpan("dispatch", { kind: SpanKind.CLIENT, attributes }, () => follow(parts, input, offer));
     if (result.ok && !(await isOnChain(result.acknowledged, input.signal))) {
-      const failure = new WorkerFailure("settlement_refused", IMPATIENCE["settlement_refused"] as string, true);
-      return { ok: false, failure, wasTaken: true, acknowledgeBy };
+      return { ok: false, failure: inVain("settlement_refused"), wasTaken: true, acknowledgeBy };
     }
     if (!result.ok && !result.failure.offered) end = "refused";
     return result;
@@ -124,6 +123,9 @@ const sizeOf = ({ messages, max_tokens: maxTokens }: ChatRequest): JobSize => ({
   maxTokens,
 });
 
+/** The chain refused the acknowledgement of a later attempt: its answer is of no use. */
+const inVain = (code: string): WorkerFailure => new WorkerFailure(code, "the chain refused its acknowledgement", true);
+
 type SignedOffer = { assignment: Assignment; signature: Hex; dispatched: Dispatched };
 
 async function follow(
@@ -140,12 +142,13 @@ async function follow(
   let wasTaken = false;
   /** Since when the model writes text: what is held back counts, reasoning does not. */
   let textSince = startedAt;
-  // Ends the attempt of a worker that does not acknowledge in time, or does and then says nothing.
+  // Ends the attempt where the gateway gives up first, with the failure as its reason.
   const patience = new AbortController();
-  let timer = setTimeout(() => patience.abort("silent"), leftMs);
+  const giveUp = (code: string, message: string) => patience.abort(new WorkerFailure(code, message, true));
+  let timer = setTimeout(() => giveUp("silent", "no acknowledgement before the offer ran out"), leftMs);
   // A model server can need longer for a long prompt. While no other worker could do better, the job's own time is the limit.
   const stalled = (): void => {
-    if (input.hasAlternative()) patience.abort("stalled");
+    if (input.hasAlternative()) giveUp("stalled", "no token after the acknowledgement");
     else timer = setTimeout(stalled, STALLED_LOOK_MS);
   };
   const relay = new AcknowledgementRelay(parts, assignment, input);
@@ -175,7 +178,7 @@ async function follow(
           dispatched.taken();
           relay.accepted(byWorker);
           relay.onceRefused((error) => {
-            patience.abort(error === "Job_WorkerNotEligible" ? "settlement_refused" : JobErrorCode.Superseded);
+            patience.abort(inVain(error === "Job_WorkerNotEligible" ? "settlement_refused" : JobErrorCode.Superseded));
           });
           if (input.unwanted.aborted) endEarly();
           else input.unwanted.addEventListener("abort", endEarly, { signal: over.signal });
@@ -185,14 +188,14 @@ async function follow(
         begun,
         delta: (content) => {
           begun();
-          if (answer.pieces === 0) relay.onceItsOwn(input.onFirstToken);
+          if (answer.pieces === 0) relay.onceUncontested(input.onFirstToken);
           else if (answer.bytes === 0) textSince = performance.now(); // after its reasoning
           dispatched.wrote(content.length);
           answer.append(content);
         },
         reasoning: (content) => {
           begun();
-          if (answer.pieces === 0) relay.onceItsOwn(input.onFirstToken);
+          if (answer.pieces === 0) relay.onceUncontested(input.onFirstToken);
           dispatched.wrote(content.length);
           answer.reason(content);
         },
@@ -219,11 +222,11 @@ async function follow(
     const mayBeClosed = isLater || failure.code === RefusalCode.NotLocked;
     const isClosed = mayBeClosed && (await parts.isClosedToWorkers(jobId).catch(() => false));
     // An earlier worker took the job on chain: whatever became of this attempt is not this worker's fault.
-    const isRobbed = isLater && isClosed;
+    const wasTakenAway = isLater && isClosed;
     // A worker need not see a lock that was only promised when it was offered the job.
-    const isRight = isRobbed || (failure.code === RefusalCode.NotLocked && (isClosed || !input.wasMined));
+    const isRight = wasTakenAway || (failure.code === RefusalCode.NotLocked && (isClosed || !input.wasMined));
     // A worker that may have the offer keeps the job from others until that has run out, whatever it says.
-    if (!late && !isRobbed) dispatched.lost(failure.offered ? Math.max(afterMs, leftMs) : afterMs);
+    if (!late && !wasTakenAway) dispatched.lost(failure.offered ? Math.max(afterMs, leftMs) : afterMs);
     if (!late && !isRight) parts.workers.report(worker.signer, incident, input.model.number);
     return { ok: false, failure, wasTaken, acknowledgeBy };
   } finally {
@@ -254,22 +257,12 @@ async function endAtWorker(
 /** A worker that had this long and did not finish is slow, also for a job that came late to it. */
 const fairShareMs = ({ times }: Pick<AttemptParts, "times">): number => Math.min(30, times.completion / 2) * 1000;
 
-/** Why the gateway ended an attempt by itself. */
-const IMPATIENCE: Record<string, string> = {
-  silent: "no acknowledgement before the offer ran out",
-  stalled: "no token after the acknowledgement",
-  settlement_refused: "the chain refused its acknowledgement",
-  [JobErrorCode.Superseded]: "the chain refused its acknowledgement",
-};
-
 /** Why the attempt failed: if the gateway gave up first, its own reason, otherwise what the worker did. */
 function explain(error: unknown, patience: AbortSignal, deadline: AbortSignal): WorkerFailure {
   const own = error instanceof WorkerFailure && !["unreachable", "broken_stream"].includes(error.code);
   if (own) return error;
   if (deadline.aborted) return new WorkerFailure("never_finished", "the job's time ran out", true, error);
-  if (patience.aborted) {
-    return new WorkerFailure(patience.reason, IMPATIENCE[patience.reason] as string, true, error);
-  }
+  if (patience.aborted) return patience.reason;
   if (error instanceof WorkerFailure) return error;
   return new WorkerFailure("broken_stream", `the attempt broke off: ${String(error)}`, true, error);
 }
@@ -363,7 +356,7 @@ class AcknowledgementRelay {
    * Calls back once no other worker can take the job on chain: for a first attempt at once, for a later one when its acknowledgement is mined. Until
    * then the client is shown nothing: an earlier worker that refused the job still has its offer, and could leave the client with an unpaid answer.
    */
-  onceItsOwn(act: () => void): void {
+  onceUncontested(act: () => void): void {
     if (this.#assignment.attempt === 1) return act();
     this.#mined?.then(
       ({ status }) => {

@@ -199,6 +199,8 @@ describe("Equivocation of a job that is", () => {
       const status = "escrowed" in change ? 6 : STATUSES.indexOf(statusOf(state as State));
       const before = await books(world);
       const shown = sendEquivocation(world, job);
+      // A gateway's batch has so much for it (GAS_CEILING in api/chain/operations.ts).
+      expect((await (await shown).wait())?.gasUsed).to.be.lessThan(260_000n);
       const [event] = await eventsOf(shown, escrow, "WorkerEquivocated");
       // The wallet of a settled job has a day for a dispute.
       const disputeBefore = BigInt(status === 4 ? (await now()) + DAY : 0);

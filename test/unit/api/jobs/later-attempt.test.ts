@@ -171,7 +171,7 @@ it.each([
   completed.catch(() => {});
   await expect.poll(kinds).toEqual(["lock", "acknowledge"]);
   mine.get("acknowledge")?.(reverted(error, jobId, ChainStatus.Proven));
-  await expect.poll(() => ended).toBe(code);
+  await expect.poll(() => ended).toMatchObject({ code });
   await expect.poll(kinds).toEqual(["lock", "acknowledge", "fail"]);
 });
 

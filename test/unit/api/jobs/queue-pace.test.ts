@@ -1,6 +1,6 @@
 /** How fast a queue moves. */
 import { describe, expect, it } from "vitest";
-import { QueuePace } from "../../../../api/jobs/queue-pace.ts";
+import { QueuePace } from "../../../../api/jobs/place-queue.ts";
 
 describe("the pace of a queue", () => {
   /** A queue that served one every `everyMs` for a minute. */

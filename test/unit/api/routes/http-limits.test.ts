@@ -124,6 +124,21 @@ describe("the HTTP server", () => {
     socket.destroy();
   });
 
+  it("gives a client that neither sends the rest of a long body nor leaves no longer than a request may take", async () => {
+    const port = await listen((_request, response) => response.end("no key"), 10, {
+      headers: 200,
+      request: 300,
+      check: 50,
+    });
+    answerMalformed(server, "https://docs.test", pino({ level: "silent" }));
+    const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true }).on("error", () => {});
+    socket.resume().write("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n");
+    await once(socket, "end");
+    const open = () => new Promise((resolve) => server.getConnections((_error, count) => resolve(count)));
+    await expect.poll(open).toBe(0);
+    socket.destroy();
+  });
+
   it("reads a body of many pieces that are not tiny, and a small one of tiny pieces", async () => {
     const port = await listen((request, response) => {
       let bytes = 0;
